@@ -1,0 +1,81 @@
+# Needs Python 3.11 or newer and make. Everything else is fetched into .venv (and .venv-sam for `make check`).
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+  "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
+VENV := .venv
+SAM_VENV := .venv-sam
+BIN := $(VENV)/bin
+SAM := SAM_CLI_TELEMETRY=0 $(SAM_VENV)/bin/sam
+PIP_QUIET := --quiet --disable-pip-version-check --no-input
+export UNTHROTTLE_BUILD_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint format types validate build build-host smoke bench clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready  ## .venv with the `unthrottle` command
+
+# Built anew when what is in it changes; finished only when the stamp is there.
+$(VENV)/.ready: requirements-dev.txt layers/unthrottle/requirements.txt functions/respond/requirements.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer with venv and ensurepip was found; nothing was set up." \
+	  "Install one (on Debian: python3 python3-venv), or name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "setting up $(VENV) (once, 1 to 3 minutes)"
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install $(PIP_QUIET) --requirement requirements-dev.txt
+	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(SAM_VENV)/.ready: requirements-sam.txt $(VENV)/.ready
+	@echo "setting up $(SAM_VENV) with the SAM tools (once, 1 to 2 minutes)"
+	@$(SAM_VENV)/bin/python -c '' 2>/dev/null || $(BIN)/python -m venv --clear $(SAM_VENV)
+	@$(SAM_VENV)/bin/python -m pip install $(PIP_QUIET) --requirement requirements-sam.txt
+	@touch $@
+
+demo: setup  ## the post-mortem's incident, healed in the sandbox
+	@$(BIN)/unthrottle demo
+
+test: setup  ## every test and every scenario
+	@$(BIN)/python -m pytest
+
+check: lint types test validate build smoke  ## what CI runs
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: setup  ## let ruff fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: setup
+	$(BIN)/mypy
+
+validate: $(SAM_VENV)/.ready
+	$(SAM) validate --lint
+
+build: $(SAM_VENV)/.ready  ## what is deployed (python3.13, arm64), in .aws-sam
+	$(SAM) build
+
+# The same build for this machine, so that it can be run here: arm64 wheels do not load on x86.
+build-host: $(SAM_VENV)/.ready
+	UNTHROTTLE_BUILD_PLATFORM=host $(SAM) build --build-dir .build/host
+
+smoke: build-host .build/runtime/.ready  ## start every built function under Lambda's own bootstrap and send it an event
+	$(BIN)/python -m scripts.smoke .build/host .build/runtime
+
+# What a managed runtime has besides Python: AWS's runtime client, and a boto3.
+.build/runtime/.ready: requirements-dev.txt layers/unthrottle/requirements.txt functions/respond/requirements.txt
+	@rm -rf .build/runtime && mkdir -p .build/runtime
+	@grep -E '^(awslambdaric|simplejson|snapshot-restore-py)==' requirements-dev.txt > .build/runtime/client.txt
+	@grep -hE '^(boto3|botocore|s3transfer|jmespath|python-dateutil|six|urllib3)==' \
+	  layers/unthrottle/requirements.txt functions/respond/requirements.txt > .build/runtime/sdk.txt
+	@for part in client sdk; do $(BIN)/python -m pip install $(PIP_QUIET) --no-deps --target .build/runtime/$$part \
+	  --requirement .build/runtime/$$part.txt || exit 1; done
+	@touch $@
+
+bench: setup  ## the figures
+	@$(BIN)/python -m bench
+
+clean:  ## all that make made
+	rm -rf $(VENV) $(SAM_VENV) .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

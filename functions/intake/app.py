@@ -1,0 +1,20 @@
+"""Alarms in: opens or joins an incident and starts `respond` for it.
+
+Called by EventBridge for both alarm detail-types, or by an alarm directly. Knows nothing of causes and changes nothing.
+"""
+
+from functools import cache
+from typing import Any
+
+from unthrottle.wiring import Intake, intake_from_environment
+
+
+@cache
+def _intake() -> Intake:
+    """Make the adapters at the first event, not at import: a broken setting is then an error that says so."""
+    return intake_from_environment()
+
+
+def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Answer with what became of the event: opened, joined or not mine."""
+    return _intake().handle(event)

@@ -1,0 +1,20 @@
+"""Slack's front door: slash commands and buttons, answered within three seconds.
+
+Verifies the signature, then starts `respond` or answers the callback it waits on. Changes nothing itself.
+"""
+
+from functools import cache
+from typing import Any
+
+from unthrottle.wiring import SlackDoor, slack_from_environment
+
+
+@cache
+def _slack() -> SlackDoor:
+    """Make the adapters at the first request, not at import: a broken setting is then an error that says so."""
+    return slack_from_environment()
+
+
+def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Answer the HTTP request (payload format 2.0) with an HTTP response."""
+    return _slack().handle(event)

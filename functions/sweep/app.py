@@ -1,0 +1,20 @@
+"""The safety net, every few minutes: gives back what is overdue, whatever became of the execution that took it.
+
+Overdue leases, incidents whose execution is gone, reports that were not sent.
+"""
+
+from functools import cache
+from typing import Any
+
+from unthrottle.wiring import Sweep, sweep_from_environment
+
+
+@cache
+def _sweep() -> Sweep:
+    """Make the adapters at the first run, not at import: a broken setting is then an error that says so."""
+    return sweep_from_environment()
+
+
+def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Answer with what was found and done."""
+    return _sweep().handle(event)

@@ -1,0 +1,109 @@
+"""Slow the event source of the function that holds the pool: the right knob for queues, streams and Kafka.
+
+Reserved concurrency on a queue's consumer can push good messages to the dead-letter queue without running them, since each
+throttled receive counts; the mapping's own limit does not over-pull (AWS Lambda guide, SQS scaling). Nothing is lost: the
+work waits at the source.
+"""
+
+import shlex
+from typing import Literal
+
+from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone
+from unthrottle.errors import Drifted
+from unthrottle.evidence.pool import Candidate, EventSource, SourceKind
+from unthrottle.plan import CapEventSource
+from unthrottle.ports import Actor
+
+PERMISSIONS = ("lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping")
+
+Knob = Literal["MaximumConcurrency", "MaximumPollers", "ParallelizationFactor"]
+
+SQS_RANGE = (2, 1000)
+"""Bounds of ScalingConfig.MaximumConcurrency (Lambda API model)."""
+CONCURRENT_PER_POLLER = {SourceKind.SQS: 10, SourceKind.KAFKA: 5}
+"""Executions one event poller can keep busy in provisioned mode (AWS Lambda guide)."""
+FEWEST_POLLERS = {SourceKind.SQS: 2, SourceKind.KAFKA: 1}
+
+
+def change(hog: Candidate, source: EventSource, cap: int, peak: float) -> CapEventSource | None:
+    """Make the change that holds one mapping to about `cap` executions, or None where it has no knob that would."""
+
+    def made(knob: Knob, before: int | None, after: int) -> CapEventSource | None:
+        if before is not None and after >= before:
+            return None
+        return CapEventSource(
+            function=hog.name,
+            arn=hog.arn,
+            uuid=source.uuid,
+            source=source.kind,
+            knob=knob,
+            before=before,
+            after=after,
+            peak=round(peak),
+            tags=hog.tags,
+        )
+
+    if source.is_provisioned and source.kind in CONCURRENT_PER_POLLER:
+        fewest = max(FEWEST_POLLERS[source.kind], source.minimum_pollers or 0)
+        return made("MaximumPollers", source.maximum_pollers, max(fewest, cap // CONCURRENT_PER_POLLER[source.kind]))
+    if source.kind is SourceKind.SQS:
+        return made("MaximumConcurrency", source.maximum_concurrency, min(max(cap, SQS_RANGE[0]), SQS_RANGE[1]))
+    if source.kind in {SourceKind.KINESIS, SourceKind.DYNAMODB_STREAM} and peak > 0:
+        factor = source.parallelization_factor or 1
+        return made("ParallelizationFactor", factor, max(1, int(factor * cap / peak)))
+    return None
+
+
+def commands(item: CapEventSource) -> tuple[str, str]:
+    """Give the AWS CLI command for the change and for its way back."""
+    call = f"aws lambda update-event-source-mapping --uuid {shlex.quote(item.uuid)} "
+    return call + _option(item, item.after), call + _option(item, item.before)
+
+
+def _option(item: CapEventSource, value: int | None) -> str:
+    match item.knob:
+        case "MaximumConcurrency":
+            return "--scaling-config " + ("'{}'" if value is None else f"MaximumConcurrency={value}")
+        case "MaximumPollers":
+            return f"--provisioned-poller-config MaximumPollers={value}"
+        case "ParallelizationFactor":
+            return f"--parallelization-factor {value or 1}"
+
+
+def _value(item: CapEventSource, source: EventSource) -> int | None:
+    match item.knob:
+        case "MaximumConcurrency":
+            return source.maximum_concurrency
+        case "MaximumPollers":
+            return source.maximum_pollers
+        case "ParallelizationFactor":
+            return source.parallelization_factor or 1
+
+
+def compare(item: CapEventSource, actor: Actor) -> None:
+    """Raise Drifted when the mapping's setting is no longer what the diagnosis saw."""
+    found = _value(item, actor.event_source(item.uuid))
+    if found != item.before:
+        raise Drifted(
+            f"Cannot set {item.knob} of the event source of {item.function} to {item.after}: it is now {found}, not "
+            f"{item.before} as read for the diagnosis. Nothing was changed. Someone else is working on it; run "
+            f"`/unthrottle check {item.function}` to plan again."
+        )
+
+
+def apply(item: CapEventSource, actor: Actor) -> CapEventSource:
+    """Set the knob. Raises Refused, TryAgain."""
+    actor.set_event_source(item.uuid, item.knob, item.after)
+    return item
+
+
+def give_back(item: CapEventSource, actor: Actor) -> GiveBack:
+    """Set the earlier value, or clear it where it was not set; only if the value is still ours."""
+    found = _value(item, actor.event_source(item.uuid))
+    if found == item.before:
+        return LeftAlone(found=f"{item.knob} of {item.function}'s event source is {found} already: someone put it back")
+    if found != item.after:
+        return LeftAlone(found=f"{item.knob} of {item.function}'s event source is {found}, not our {item.after}")
+    actor.set_event_source(item.uuid, item.knob, item.before)
+    before = "unset" if item.before is None else item.before
+    return GivenBack(detail=f"{item.knob} of {item.function}'s event source: {item.after} -> {before}")

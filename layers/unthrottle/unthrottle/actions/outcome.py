@@ -1,0 +1,31 @@
+"""What became of giving a change back: done, was back already, or left alone because someone else changed it. Types only."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenBack:
+    """The before-state is in force again."""
+
+    detail: str
+    kind: Literal["given-back"] = "given-back"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftAlone:
+    """The value is no longer ours: told, not touched. `found` says what is there instead."""
+
+    found: str
+    kind: Literal["left-alone"] = "left-alone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotYet:
+    """AWS does not allow it now (a change under way, a daily budget); ask again later."""
+
+    because: str
+    kind: Literal["not-yet"] = "not-yet"
+
+
+GiveBack = GivenBack | LeftAlone | NotYet

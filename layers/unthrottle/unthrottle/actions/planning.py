@@ -1,0 +1,292 @@
+"""Turn a diagnosis into one plan: a change with its way back, or no change and why. Pure.
+
+A hot key or index is never answered with capacity, a change under way is never acted on again, and what cannot be
+explained is handed to a person.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from unthrottle.actions import (
+    cancel_backfill,
+    cap_concurrency,
+    cap_event_source,
+    raise_capacity,
+    switch_to_on_demand,
+)
+from unthrottle.diagnosis import Cause, Diagnosis
+from unthrottle.evidence.pool import Candidate, EventSource, PoolEvidence
+from unthrottle.evidence.series import Series
+from unthrottle.evidence.table import RunningBackfills, TableEvidence, Way
+from unthrottle.plan import Action, CapConcurrency, CapEventSource, Change, Plan, Watch
+from unthrottle.settings import Settings
+
+_NO_CHANGE: dict[Cause, tuple[Action, str, str]] = {
+    Cause.HOT_INDEX: (
+        Action.ESCALATE,
+        "One index partition takes more than a partition can serve; more capacity or on-demand would not raise that limit.",
+        "Spread the index's key: add a suffix to it (write sharding), or a sparse index for the one hot value.",
+    ),
+    Cause.HOT_KEY: (
+        Action.ESCALATE,
+        "One partition takes more than a partition can serve; more capacity or on-demand would not raise that limit.",
+        "Spread the partition key (write sharding), cache the hot item, or slow the writer of that key.",
+    ),
+    Cause.ON_DEMAND_RAMP: (
+        Action.WAIT,
+        "On-demand grows by itself: it serves twice its earlier peak at once and adapts within half an hour.",
+        "If such ramps come back, set warm throughput for the table before they start.",
+    ),
+    Cause.ON_DEMAND_CEILING: (
+        Action.ESCALATE,
+        "The table's own maximum for on-demand throughput is reached; somebody set it, usually to bound the cost.",
+        "Ask the table's owner whether to raise OnDemandThroughput, or slow the writer.",
+    ),
+    Cause.TABLE_QUOTA: (
+        Action.ESCALATE,
+        "An account or table quota of DynamoDB is reached; no change of the table helps.",
+        "Request a quota increase: dynamodb L-CF0CBE56 (table read) or L-AB614373 (table write).",
+    ),
+    Cause.CAPACITY_CHANGE_IN_PROGRESS: (
+        Action.WAIT,
+        "A change of capacity is under way already; acting again would be refused or would add up.",
+        "If throttling goes on after the change is done, look again with /unthrottle check.",
+    ),
+    Cause.POOL_GROWTH: (
+        Action.ESCALATE,
+        "The pool is used up by many functions together; capping any one of them would only choose another victim.",
+        "Request a higher quota: lambda L-B99A9384 (concurrent executions); it is not granted at once.",
+    ),
+    Cause.OVER_RESERVATION: (
+        Action.ESCALATE,
+        "Reservations took most of the pool, and they stay unused; Unthrottle does not lower what people reserved.",
+        "Lower or remove the largest unused reservations.",
+    ),
+    Cause.OWN_RESERVATION: (
+        Action.ESCALATE,
+        "The function is at its own reserved concurrency, which somebody chose; the pool has room.",
+        "Ask the function's owner whether to raise or remove its reservation.",
+    ),
+    Cause.SWITCHED_OFF: (
+        Action.NONE,
+        "Its reserved concurrency is 0: it was stopped on purpose. Unthrottle never lifts that.",
+        "If it should run again, its owner removes the reservation.",
+    ),
+    Cause.REQUEST_RATE: (
+        Action.ESCALATE,
+        "The request rate is near ten times the concurrency, Lambda's own bound for short runs; concurrency is not short.",
+        "Batch the calls, make the runs fewer, or request a higher concurrency quota, which raises the rate too.",
+    ),
+    Cause.SCALING_RATE: (
+        Action.WAIT,
+        "The function grows faster than Lambda adds environments (1,000 per 10 seconds); this ends by itself in seconds.",
+        "If it comes back each day at the same time, use provisioned concurrency before it.",
+    ),
+    Cause.ALREADY_OVER: (Action.NONE, "Nothing is throttled any more.", ""),
+    Cause.INCONCLUSIVE: (
+        Action.ESCALATE,
+        "The evidence is missing, stale or contradicts itself, and Unthrottle does not act on a guess.",
+        "Look at the metrics by hand; the findings name the queries.",
+    ),
+}
+
+
+def make_plan(diagnosis: Diagnosis, evidence: PoolEvidence | TableEvidence, settings: Settings) -> Plan:
+    """Make the one plan for a diagnosis."""
+    watch = _watch(diagnosis, evidence)
+    match diagnosis.cause, evidence:
+        case Cause.POOL_HOG, PoolEvidence():
+            return _cap(diagnosis, evidence, settings, watch)
+        case Cause.PROVISIONED_CAPACITY, TableEvidence():
+            return _capacity(evidence, settings, watch)
+        case Cause.RUNAWAY_BACKFILL, TableEvidence():
+            return _cancel(diagnosis, evidence, watch)
+        case _:
+            return _no_change(diagnosis.cause, watch)
+
+
+def _no_change(cause: Cause, watch: Watch) -> Plan:
+    action, why, follow_up = _NO_CHANGE[cause]
+    return Plan(action=action, why=why, follow_up=follow_up, watch=watch)
+
+
+def _watch(diagnosis: Diagnosis, evidence: PoolEvidence | TableEvidence) -> Watch:
+    if isinstance(evidence, PoolEvidence):
+        return Watch(service="lambda", functions=diagnosis.victims)
+    return Watch(service="dynamodb", table=evidence.settings.name)
+
+
+def _peak(evidence: PoolEvidence, name: str) -> float:
+    """Return what a function held in the last quarter of an hour."""
+    series = next((use.concurrency for use in evidence.ranking if use.name == name), None)
+    if series is None or not series.values:
+        return 0.0
+    return _last(series, 15).peak() or 0.0
+
+
+def _last(series: Series, minutes: int) -> Series:
+    count = max(1, minutes * 60 // series.period_s)
+    kept = series.values[-count:]
+    return Series(start=series.time_of(len(series.values) - len(kept)), period_s=series.period_s, values=kept)
+
+
+def _cap(diagnosis: Diagnosis, evidence: PoolEvidence, settings: Settings, watch: Watch) -> Plan:
+    found = {candidate.name: candidate for candidate in evidence.candidates}
+    hogs = tuple(found[name] for name in diagnosis.targets if name in found)
+    peaks = {hog.name: _peak(evidence, hog.name) for hog in hogs}
+    in_use = _last(evidence.unreserved_in_use, 15).peak() or 0.0
+    others = max(0.0, in_use - sum(peaks.values()))
+    caps = {
+        # Never more than it holds: reserving that would withdraw more from the others than it frees.
+        name: max(1, min(cap, round(peaks[name]))) if peaks[name] > 0 else cap
+        for name, cap in cap_concurrency.caps(evidence.account, hogs, others, settings).items()
+    }
+    changes: list[Change] = []
+    for hog in hogs:
+        changes.extend(_changes_for(hog, caps[hog.name], peaks[hog.name], settings))
+    if not changes:
+        return Plan(
+            action=Action.ESCALATE,
+            why="The function that holds the pool has no setting that would slow it without losing work.",
+            follow_up="Slow its source by hand, or request a higher quota (lambda L-B99A9384).",
+            watch=watch,
+        )
+    freed = sum(max(0, round(peaks[hog.name]) - caps[hog.name]) for hog in hogs)
+    reserved = sum(change.after for change in changes if isinstance(change, CapConcurrency))
+    names = ", ".join(hog.name for hog in hogs)
+    first = changes[0]
+    return Plan(
+        action=Action.CAP_EVENT_SOURCE if isinstance(first, CapEventSource) else Action.CAP_CONCURRENCY,
+        why=(
+            f"{names} {'holds' if len(hogs) == 1 else 'hold'} {sum(peaks.values()):,.0f} of "
+            f"{evidence.account.unreserved_limit:,} executions; one function may keep {settings.max_pool_share} %."
+        ),
+        watch=watch,
+        changes=tuple(changes),
+        lease_minutes=settings.cap_lease_minutes,
+        effect=(
+            f"Frees about {freed:,} executions for the others. Limit {evidence.account.limit:,}, reserved before "
+            f"{evidence.account.reserved:,}, in use {in_use:,.0f}, others use {others:,.0f}"
+            + (f"; the reservation itself withdraws {reserved:,} from the shared pool" if reserved else "")
+            + ". Executions already running are not stopped."
+        ),
+        way_back="The earlier setting comes back when the lease ends and the pressure is gone, or at once with revert.",
+        commands=_calls(changes),
+        way_back_commands=_calls_back(changes),
+        follow_up=f"Set a permanent limit for {names} where it is defined, so that the next deployment keeps it.",
+    )
+
+
+def _changes_for(hog: Candidate, cap: int, peak: float, settings: Settings) -> list[Change]:
+    sources = tuple(source for source in hog.event_sources if source.enabled)
+    if not sources:
+        return [cap_concurrency.change(hog, cap, peak, settings.cap_lease_minutes)]
+    each = max(1, cap // len(sources))
+    return [
+        made
+        for source in sources
+        for made in (cap_event_source.change(hog, source, each, _part(source, sources, peak)),)
+        if made is not None
+    ]
+
+
+def _part(source: EventSource, sources: tuple[EventSource, ...], peak: float) -> float:
+    """Share a function's peak evenly between its sources; CloudWatch does not tell them apart."""
+    return peak / len(sources) if source in sources else peak
+
+
+def _capacity(evidence: TableEvidence, settings: Settings, watch: Watch) -> Plan:
+    if settings.provisioned_table_action == "raise-capacity":
+        raised = raise_capacity.change(evidence)
+        if raise_capacity.raises_nothing(raised):
+            return _no_change(Cause.TABLE_QUOTA, watch)
+        return Plan(
+            action=Action.RAISE_CAPACITY,
+            why="The table or an index is short of provisioned capacity, and the settings prefer raising it.",
+            watch=watch,
+            changes=(raised,),
+            lease_minutes=settings.on_demand_lease_minutes,
+            effect="Takes effect within seconds; costs the added units as long as it stays.",
+            way_back="The saved numbers come back when the lease ends and the load would fit in them.",
+            commands=_calls([raised]),
+            way_back_commands=_calls_back([raised]),
+            follow_up="Turn on autoscaling for the table and every index, or keep it on-demand.",
+        )
+    switch = switch_to_on_demand.change(evidence)
+    cost = "" if switch.hourly_cost is None else f" About USD {switch.hourly_cost:.2f} an hour at the load seen."
+    return Plan(
+        action=Action.SWITCH_TO_ON_DEMAND,
+        why="The table or an index is short of provisioned capacity; on-demand serves at least 4,000 writes a second.",
+        watch=watch,
+        changes=(switch,),
+        lease_minutes=settings.on_demand_lease_minutes,
+        effect=f"The switch takes minutes, during which the old capacity stays in force.{cost}",
+        way_back="Provisioned with the saved numbers of the table, every index and the scaling targets.",
+        commands=_calls([switch]),
+        way_back_commands=_calls_back([switch]),
+        follow_up="Decide whether the table stays on-demand; if not, give table and indexes more capacity or autoscaling.",
+    )
+
+
+def _cancel(diagnosis: Diagnosis, evidence: TableEvidence, watch: Watch) -> Plan:
+    running = evidence.backfills.backfills if isinstance(evidence.backfills, RunningBackfills) else ()
+    guilty = tuple(backfill for backfill in running if backfill.id in diagnosis.targets)
+    changes: list[Change] = [cancel_backfill.change(backfill, evidence) for backfill in guilty]
+    if not changes:
+        return _no_change(Cause.INCONCLUSIVE, watch)
+    names = ", ".join(backfill.id for backfill in guilty)
+    table = evidence.settings.name
+    return Plan(
+        action=Action.CANCEL_BACKFILL,
+        why=f"Backfill {names} explains the jump in writes to {table}; the table's capacity is not the problem.",
+        watch=replace(watch, written={table: _half_the_jump(evidence, min(item.started_at for item in guilty))}),
+        changes=tuple(changes),
+        effect="dagy stops dispatching its runs; runs already dispatched finish. Capacity is not touched.",
+        way_back="None by Unthrottle: " + "; ".join(item.resume for item in changes if item.kind == "cancel-backfill"),
+        commands=_calls(changes),
+        way_back_commands=_calls_back(changes),
+        follow_up="Start the backfill again with a lower dispatch rate, outside busy hours.",
+    )
+
+
+def _half_the_jump(evidence: TableEvidence, started_at: datetime) -> float:
+    """Return the rate (units/s) writes must fall below to prove that the backfill stopped: half way down the jump."""
+    unit = evidence.unit(None)
+    if unit is None:
+        return 0.0
+    wanted = [
+        None if used is None else (used + sum(refused or 0.0 for refused in others)) / 60
+        for used, *others in zip(
+            unit.consumed[Way.WRITE].values,
+            *(item.throttle_events[Way.WRITE].values for item in evidence.units),
+            strict=False,
+        )
+    ]
+    series = Series(start=unit.consumed[Way.WRITE].start, period_s=60, values=tuple(wanted))
+    before = [value for index, value in enumerate(wanted) if value is not None and series.time_of(index) < started_at]
+    base = sorted(before)[len(before) // 2] if before else 0.0
+    return base + ((series.peak() or 0.0) - base) / 2
+
+
+def _calls(changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(commands_of(change)[0] for change in changes)
+
+
+def _calls_back(changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(commands_of(change)[1] for change in changes)
+
+
+def commands_of(change: Change) -> tuple[str, str]:
+    """Give the command for a change and for its way back."""
+    match change.kind:
+        case "cap-concurrency":
+            return cap_concurrency.commands(change)
+        case "cap-event-source":
+            return cap_event_source.commands(change)
+        case "switch-to-on-demand":
+            return switch_to_on_demand.commands(change)
+        case "raise-capacity":
+            return raise_capacity.commands(change)
+        case "cancel-backfill":
+            return cancel_backfill.commands(change)

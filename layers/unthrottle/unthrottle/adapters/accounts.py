@@ -1,0 +1,94 @@
+"""How do we look at an account, and how do we change it? By two roles that exist in every account, ours included.
+
+The incident's id is the session name, so that CloudTrail names the incident. Which of the two roles is used is all that
+separates looking from changing: in dry-run the Actor role does not exist.
+"""
+
+import re
+import threading
+
+from unthrottle.adapters.access import Access, Clients, assume
+from unthrottle.adapters.actor import AwsActor
+from unthrottle.adapters.alarms_api import AwsAlarms
+from unthrottle.adapters.calendar import AwsCalendar
+from unthrottle.adapters.clock import SystemClock
+from unthrottle.adapters.functions import AwsFunctions
+from unthrottle.adapters.metrics import AwsMetrics
+from unthrottle.adapters.tables import AwsTables
+from unthrottle.ports import Clock, Observer
+
+MOST_KEPT = 64
+"""Sets of credentials kept at once: several incidents in several accounts."""
+
+_OBSERVER_ADVICE = "Deploy the Observer role there, and let this function assume it."
+_ACTOR_ADVICE = (
+    "In dry-run the Actor role does not exist, and that is what keeps dry-run harmless; to act, deploy it there "
+    "with the mode approve or auto."
+)
+
+
+class AwsAccounts:
+    """The `Accounts` port, by STS.
+
+    The same role names are used in every account. `external_id` is sent where the roles' trust asks for one.
+    """
+
+    def __init__(
+        self,
+        *,
+        home_account: str,
+        home_region: str,
+        observer_role_name: str,
+        actor_role_name: str,
+        external_id: str | None = None,
+        partition: str = "aws",
+        clients: Clients | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.home_account = home_account
+        self.home_region = home_region
+        self._observer_role, self._actor_role = observer_role_name, actor_role_name
+        self._external_id = external_id
+        self._partition = partition
+        self._clients = clients or Clients()
+        self._clock = clock or SystemClock()
+        self._own = Access(self._clients, home_region, clock=self._clock)
+        self._kept: dict[tuple[str, str, str, str], Access] = {}
+        self._lock = threading.Lock()
+
+    def observe(self, account: str, region: str, incident_id: str) -> Observer:
+        """Return ways to look. The role is assumed at the first read, which then may raise NotAllowed."""
+        access = self._access(account, region, self._observer_role, incident_id, _OBSERVER_ADVICE)
+        return Observer(
+            metrics=AwsMetrics(access),
+            functions=AwsFunctions(access),
+            tables=AwsTables(access),
+            alarms=AwsAlarms(access),
+            calendar=AwsCalendar(access),
+        )
+
+    def act(self, account: str, region: str, incident_id: str) -> AwsActor:
+        """Assume the Actor role now. Raises NotAllowed where it does not exist, as in dry-run; TryAgain."""
+        access = self._access(account, region, self._actor_role, incident_id, _ACTOR_ADVICE)
+        access.ensure()
+        return AwsActor(access)
+
+    def _access(self, account: str, region: str, role: str, incident_id: str, advice: str) -> Access:
+        key = (account, region, role, incident_id)
+        with self._lock:
+            kept = self._kept.pop(key, None)
+            if kept is None:
+                role_arn = f"arn:{self._partition}:iam::{account}:role/{role}"
+                session_name = re.sub(r"[^\w+=,.@-]", "-", incident_id, flags=re.ASCII)[:64]
+
+                kept = Access(
+                    self._clients,
+                    region,
+                    lambda: assume(self._own, role_arn, session_name, self._external_id, advice),
+                    self._clock,
+                )
+            # The key goes to the end again, so that the one unused for longest is the first to go.
+            self._kept[key] = kept
+            while len(self._kept) > MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            return kept

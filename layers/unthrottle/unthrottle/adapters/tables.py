@@ -1,0 +1,200 @@
+"""What is configured in DynamoDB: a table, its indexes, its autoscaling, its most active keys?
+
+An answer that leaves something out leaves it unknown. Changes nothing.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from unthrottle.adapters.access import Access
+from unthrottle.evidence.table import (
+    Billing,
+    Capacity,
+    HotKeys,
+    IndexSettings,
+    KeyShare,
+    ScalingActivity,
+    ScalingTarget,
+    TableSettings,
+    Way,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+
+MOST_CONTRIBUTORS = 25
+"""AWS DynamoDB guide, Contributor Insights: these rules report at most 25 contributors."""
+
+LATEST_ACTIVITIES = 20
+_MOST_RESOURCES = 50
+# Throttled keys first: they are the question. But the rule does not count writes that an index throttles (AWS DynamoDB
+# guide, Contributor Insights: how it works), so the most accessed keys are asked where it has nothing to say.
+_RULES = (("-PKT-", "throttled"), ("-PKC-", "accessed"))
+
+
+class AwsTables:
+    """The `Tables` port. Remembers the index names of tables it has described, to ask for their autoscaling at once."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._indexes: dict[str, tuple[str, ...]] = {}
+
+    def describe(self, table: str) -> TableSettings:
+        """Read a table and its indexes."""
+        with self._access.use("dynamodb", f"read table {table}") as client:
+            answer = client.describe_table(TableName=table)
+        settings = table_settings(answer.get("Table", {}), table)
+        self._indexes[table] = tuple(index.name for index in settings.indexes)
+        return settings
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """Read the tags of a table, by its ARN."""
+        with self._access.use("dynamodb", f"read the tags of {arn}") as client:
+            pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+            return {tag["Key"]: tag["Value"] for page in pages for tag in page.get("Tags", [])}
+
+    def scaling(self, table: str) -> tuple[ScalingTarget, ...]:
+        """Read the autoscaling bounds of a table and its indexes.
+
+        One call for a table that was described before; otherwise every target of the Region is listed and sifted.
+        """
+        asked: dict[str, Any] = {"ServiceNamespace": "dynamodb"}
+        indexes = self._indexes.get(table)
+        if indexes is not None and len(indexes) < _MOST_RESOURCES:
+            asked["ResourceIds"] = [f"table/{table}", *(f"table/{table}/index/{index}" for index in indexes)]
+        with self._access.use("application-autoscaling", f"read the autoscaling of table {table}") as client:
+            pages = client.get_paginator("describe_scalable_targets").paginate(**asked)
+            found = [_scaling_target(entry, table) for page in pages for entry in page.get("ScalableTargets", [])]
+        return tuple(target for target in found if target is not None)
+
+    def scaling_activities(self, table: str) -> tuple[ScalingActivity, ...]:
+        """Read the latest 20 things autoscaling did to the table or could not do; the indexes' are not read."""
+        with self._access.use("application-autoscaling", f"read what autoscaling did to table {table}") as client:
+            answer = client.describe_scaling_activities(
+                ServiceNamespace="dynamodb",
+                ResourceId=f"table/{table}",
+                IncludeNotScaledActivities=True,
+                MaxResults=LATEST_ACTIVITIES,
+            )
+        return tuple(
+            _activity(entry) for entry in answer.get("ScalingActivities", []) if entry.get("StartTime") is not None
+        )
+
+    def hot_keys(self, table: str, index: str | None, start: datetime, end: datetime) -> HotKeys | None:
+        """Ask Contributor Insights for the most active keys over [start, end); None where it is not enabled."""
+        named: dict[str, Any] = {"TableName": table} | ({} if index is None else {"IndexName": index})
+        with self._access.use("dynamodb", f"read the Contributor Insights settings of table {table}") as client:
+            answer = client.describe_contributor_insights(**named)
+        if answer.get("ContributorInsightsStatus") != "ENABLED":
+            return None
+        names = answer.get("ContributorInsightsRuleList", [])
+        found: HotKeys | None = None
+        for mark, source in _RULES:
+            rule = next((name for name in names if mark in name), None)
+            if rule is None:
+                continue
+            with self._access.use("cloudwatch", f"read the most active keys of table {table}") as cloudwatch:
+                found = HotKeys(index=index, source=source, keys=_top_keys(cloudwatch, rule, start, end))
+            if found.keys:
+                break
+        return found
+
+
+def table_settings(table: Mapping[str, Any], name: str) -> TableSettings:
+    """Put a TableDescription into our words; `name` stands in where it has none.
+
+    A table that was never on-demand has no billing summary (DynamoDB API).
+    """
+    billing = table.get("BillingModeSummary") or {}
+    capacity = table.get("ProvisionedThroughput") or {}
+    warm = table.get("WarmThroughput") or {}
+    ceiling = table.get("OnDemandThroughput") or {}
+    return TableSettings(
+        name=str(table.get("TableName", name)),
+        arn=str(table.get("TableArn", "")),
+        status=str(table.get("TableStatus", "UNKNOWN")),
+        billing=Billing.ON_DEMAND if billing.get("BillingMode") == "PAY_PER_REQUEST" else Billing.PROVISIONED,
+        capacity=_capacity(capacity),
+        indexes=tuple(
+            IndexSettings(
+                name=str(index.get("IndexName", "")),
+                status=str(index.get("IndexStatus", "UNKNOWN")),
+                capacity=_capacity(index.get("ProvisionedThroughput") or {}),
+            )
+            for index in table.get("GlobalSecondaryIndexes") or []
+        ),
+        warm_read=warm.get("ReadUnitsPerSecond"),
+        warm_write=warm.get("WriteUnitsPerSecond"),
+        max_on_demand_read=_ceiling(ceiling.get("MaxReadRequestUnits")),
+        max_on_demand_write=_ceiling(ceiling.get("MaxWriteRequestUnits")),
+        replicas=tuple(str(replica.get("RegionName", "")) for replica in table.get("Replicas") or []),
+        last_decrease_at=_utc(capacity.get("LastDecreaseDateTime")),
+        decreases_today=int(capacity.get("NumberOfDecreasesToday") or 0),
+        on_demand_since=_utc(billing.get("LastUpdateToPayPerRequestDateTime")),
+    )
+
+
+def _capacity(throughput: Mapping[str, Any]) -> Capacity:
+    return Capacity(
+        read=int(throughput.get("ReadCapacityUnits") or 0), write=int(throughput.get("WriteCapacityUnits") or 0)
+    )
+
+
+def _ceiling(units: int | None) -> int | None:
+    """-1 is how DynamoDB writes "no ceiling" (DynamoDB API, OnDemandThroughput)."""
+    return None if units is None or units < 0 else units
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _owner(resource_id: str) -> tuple[str, str | None]:
+    """Split ``table/X`` or ``table/X/index/Y``."""
+    parts = resource_id.split("/")
+    return (parts[1] if len(parts) > 1 else "", parts[3] if len(parts) > 3 else None)
+
+
+def _scaling_target(entry: Mapping[str, Any], table: str) -> ScalingTarget | None:
+    owner, index = _owner(str(entry.get("ResourceId", "")))
+    dimension = str(entry.get("ScalableDimension", ""))
+    if owner != table or not dimension.endswith("CapacityUnits"):
+        return None
+    return ScalingTarget(
+        way=Way.READ if "Read" in dimension else Way.WRITE,
+        index=index,
+        minimum=int(entry["MinCapacity"]),
+        maximum=int(entry["MaxCapacity"]),
+    )
+
+
+def _activity(entry: Mapping[str, Any]) -> ScalingActivity:
+    at: datetime = entry["StartTime"]
+    return ScalingActivity(
+        at=at.astimezone(UTC),
+        index=_owner(str(entry.get("ResourceId", "")))[1],
+        description=str(entry.get("Description", "")),
+        status=str(entry.get("StatusCode", "")),
+        not_scaled=tuple(str(reason.get("Code", "")) for reason in entry.get("NotScaledReasons") or []),
+    )
+
+
+def _top_keys(cloudwatch: "CloudWatchClient", rule: str, start: datetime, end: datetime) -> tuple[KeyShare, ...]:
+    report = cloudwatch.get_insight_rule_report(
+        RuleName=rule,
+        StartTime=start,
+        EndTime=end,
+        Period=60,
+        MaxContributorCount=MOST_CONTRIBUTORS,
+        OrderBy="Sum",
+    )
+    counted = [
+        (" / ".join(entry.get("Keys", [])), float(entry.get("ApproximateAggregateValue", 0.0)))
+        for entry in report.get("Contributors", [])
+    ]
+    # AggregateValue is the sum over all keys, also those beyond the 25 listed.
+    whole = max(float(report.get("AggregateValue") or 0.0), sum(value for _, value in counted))
+    return tuple(KeyShare(key=key, share=value / whole) for key, value in counted) if whole > 0 else ()

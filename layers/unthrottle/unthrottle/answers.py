@@ -1,0 +1,44 @@
+"""What a person answered a workflow's question: the wire between the Slack function and a waiting run. Pure."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+Do = Literal["approve", "reject", "revert", "keep"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What to do, and who said so (a Slack user id, or an IAM identity from the command line)."""
+
+    do: Do
+    by: str
+
+
+def write_answer(answer: Answer) -> str:
+    return json.dumps({"do": answer.do, "by": answer.by})
+
+
+def read_answer(text: str) -> Answer:
+    """Read an answer; whatever is not understood is a "reject" or, for a lease, changes nothing but ends in a revert.
+
+    The safe side: a text that says neither approve nor keep never lets a change begin.
+    """
+    try:
+        found = json.loads(text)
+        if isinstance(found, str):
+            found = json.loads(found)
+    except (ValueError, RecursionError):
+        found = {}
+    fields = found if isinstance(found, dict) else {}
+    by = fields.get("by")
+    who = by if isinstance(by, str) and by else "an unknown person"
+    match fields.get("do"):
+        case "approve":
+            return Answer(do="approve", by=who)
+        case "keep":
+            return Answer(do="keep", by=who)
+        case "revert":
+            return Answer(do="revert", by=who)
+        case _:
+            return Answer(do="reject", by=who)

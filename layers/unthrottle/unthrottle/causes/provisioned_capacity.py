@@ -1,0 +1,87 @@
+"""Is a provisioned table, or one of its indexes, short of the capacity somebody gave it?
+
+AWS's reason decides, not the utilisation: second-long spikes throttle while the minute's mean stays under the
+capacity (AWS DynamoDB guide, metrics). Reads and writes, table and indexes are looked at apart; what is short is
+named together, for raising one alone only shows the next.
+"""
+
+from datetime import timedelta
+
+from unthrottle.causes import checks
+from unthrottle.causes.capacity_change import AT_MAXIMUM
+from unthrottle.causes.opinion import Opinion
+from unthrottle.causes.table_view import SHARE, TableView, Throttled
+from unthrottle.causes.wording import clock, names, number, percent
+from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
+from unthrottle.evidence.table import Throttle
+
+MOSTLY = 0.8
+"""With this part of all throttles, capacity is the whole story."""
+
+BUSY = 0.7
+"""Consumption near the capacity confirms AWS's reason; far below, only short spikes can explain it."""
+
+LOWERED_WITHIN = timedelta(hours=1)
+"""A decrease this long before the throttling is worth naming as the likely beginning."""
+
+
+def consider(view: TableView) -> Opinion:
+    """High: nearly all throttles, and consumption near capacity. Medium: mixed, or only spikes can explain it."""
+    short = [item for item in view.throttled if item.reason is Throttle.PROVISIONED]
+    events = sum(item.events for item in short)
+    if not short:
+        return _none(view)
+    if view.is_on_demand:
+        because = f"{number(events)} throttles by provisioned capacity, but the table is described as on-demand."
+        return Rejected(cause=Cause.PROVISIONED_CAPACITY, because=because)
+    if events < SHARE * view.total:
+        because = f"Only {number(events)} of {number(view.total)} throttles ({percent(events, view.total)})."
+        return Rejected(cause=Cause.PROVISIONED_CAPACITY, because=because)
+    indexes = list(dict.fromkeys(item.index for item in short))
+    busy = any(_is_busy(view, item) for item in short)
+    return Diagnosis(
+        cause=Cause.PROVISIONED_CAPACITY,
+        confidence=Confidence.HIGH if busy and events >= MOSTLY * view.total else Confidence.MEDIUM,
+        targets=(view.table,),
+        victims=(view.table,),
+        index=indexes[0] if None not in indexes else None,
+        findings=(*(view.finding(item) for item in short), *_more(view, short, busy=busy)),
+    )
+
+
+def _none(view: TableView) -> Opinion:
+    if view.is_on_demand or not view.throttled:
+        return None
+    because = f"None of {number(view.total)} throttles is by provisioned capacity."
+    return Rejected(cause=Cause.PROVISIONED_CAPACITY, because=because)
+
+
+def _is_busy(view: TableView, item: Throttled) -> bool:
+    used, capacity = view.consumed(item.index, item.way), view.capacity(item.index, item.way)
+    return used is not None and capacity is not None and used >= BUSY * capacity
+
+
+def _more(view: TableView, short: list[Throttled], *, busy: bool) -> tuple[Finding, ...]:
+    table, settings = view.table, view.evidence.settings
+    found: list[Finding] = []
+    indexes = [item.index for item in short if item.index is not None]
+    if indexes and all(item.index is not None for item in short):
+        text = (
+            f"The table itself has room; index {names(list(dict.fromkeys(indexes)))} is short, which throttles "
+            "the table's writes."
+        )
+        found.append(Finding(text=text, check=checks.describe_table(table)))
+    if not busy:
+        text = "Consumption stayed below the capacity in every minute: spikes of seconds, or large items, spend it."
+        found.append(
+            Finding(text=text, check=view.check(f"Consumed{short[0].way.capitalize()}CapacityUnits", short[0].index))
+        )
+    maxed = next((item for item in view.evidence.activities if AT_MAXIMUM in item.not_scaled), None)
+    if maxed is not None:
+        text = f"Autoscaling cannot help: it found its target at the maximum at {clock(maxed.at)} ({AT_MAXIMUM})."
+        found.append(Finding(text=text, check=checks.scaling_activities(table, maxed.index)))
+    lowered = settings.last_decrease_at
+    if lowered is not None and timedelta(0) <= view.work_start - lowered <= LOWERED_WITHIN:
+        text = f"The capacity was lowered at {clock(lowered)}, shortly before the throttling."
+        found.append(Finding(text=text, check=checks.describe_table(table)))
+    return tuple(found)

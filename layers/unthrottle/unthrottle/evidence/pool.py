@@ -1,0 +1,121 @@
+"""Everything read about an account's Lambda concurrency before a diagnosis: types only.
+
+Meanings follow AWS's own: the metric UnreservedConcurrentExecutions counts executions in flight that USE the unreserved
+pool (AWS Lambda guide, monitoring concurrency); the setting of the same name is what is configured (Lambda API).
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from unthrottle.evidence.series import Series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConcurrencyAccount:
+    """GetAccountSettings: executions the account may have at once, and what reservations leave of them."""
+
+    limit: int
+    unreserved_limit: int
+    function_count: int
+
+    @property
+    def reserved(self) -> int:
+        """Executions taken out of the pool by configuration (reservations; perhaps provisioned too)."""
+        return self.limit - self.unreserved_limit
+
+
+class SourceKind(StrEnum):
+    """What feeds a function through an event source mapping."""
+
+    SQS = "sqs"
+    KINESIS = "kinesis"
+    DYNAMODB_STREAM = "dynamodb-stream"
+    KAFKA = "kafka"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSource:
+    """One event source mapping. None means the setting is not set, which is not a number."""
+
+    uuid: str
+    kind: SourceKind
+    source_arn: str
+    enabled: bool = True
+    maximum_concurrency: int | None = None
+    maximum_pollers: int | None = None
+    minimum_pollers: int | None = None
+    parallelization_factor: int | None = None
+    max_receive_count: int | None = None
+
+    @property
+    def is_provisioned(self) -> bool:
+        return self.maximum_pollers is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsyncSettings:
+    """How asynchronous events of a function are kept: age in seconds (AWS's default 21,600) and destination."""
+
+    max_event_age_s: int = 21600
+    has_destination: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionUse:
+    """A row of the ranking: one function's ConcurrentExecutions (Maximum)."""
+
+    name: str
+    concurrency: Series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A function that may be holding the pool, with the settings that decide what may be done to it.
+
+    `reserved` None: no reservation. `provisioned` None: not read, because the account's claimed concurrency shows that no
+    provisioned concurrency exists. `async_settings` None: not asynchronous, or not read.
+    """
+
+    name: str
+    arn: str
+    reserved: int | None
+    timeout_s: int
+    tags: dict[str, str] = field(default_factory=dict)
+    managed_instances: bool = False
+    durable: bool = False
+    provisioned: int | None = None
+    event_sources: tuple[EventSource, ...] = ()
+    async_settings: AsyncSettings | None = None
+    invocations: Series | None = None
+    async_events: Series | None = None
+    throttles: Series | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolEvidence:
+    """One look at the pool. All series are per minute over [start, end); `end` is when we looked.
+
+    `ranking` is sorted by the largest concurrency; `ranking_complete` is False when more functions exist than the ranking
+    query looks at. `throttled` gives each function's Throttles (Sum), most throttled first: the victims, not the cause.
+    `gaps` are things that could not be read, in words.
+    """
+
+    start: datetime
+    end: datetime
+    account: ConcurrencyAccount
+    concurrency: Series
+    unreserved_in_use: Series
+    claimed: Series
+    throttles: Series
+    invocations: Series
+    ranking: tuple[FunctionUse, ...]
+    ranking_complete: bool
+    throttled: tuple[tuple[str, Series], ...]
+    candidates: tuple[Candidate, ...]
+    alarmed: tuple[str, ...] = ()
+    early_warning: bool = False
+    gaps: tuple[str, ...] = ()
+    kind: Literal["pool"] = "pool"

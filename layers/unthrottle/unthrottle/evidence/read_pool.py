@@ -1,0 +1,255 @@
+"""Read the evidence about a concurrency pool in as few calls as can be: the look at Lambda.
+
+One Metrics Insights query ranks every function by its concurrency, a second one by its throttles; plain account metrics
+ride along (CloudWatch API: one such query a call). Details are read only of the few functions that could hold the pool, or
+of the function that suffers where the pool is fine. The number of calls does not grow with the number of functions, up to
+the 10,000 metrics such a query looks at; beyond that every function is read by name, and the evidence says so.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from unthrottle.errors import NotFound
+from unthrottle.evidence.pool import (
+    AsyncSettings,
+    Candidate,
+    ConcurrencyAccount,
+    EventSource,
+    FunctionUse,
+    PoolEvidence,
+)
+from unthrottle.evidence.series import Series
+from unthrottle.ports import Functions, MetricQuery, Metrics, Observer, Ranked
+from unthrottle.settings import Settings
+
+WINDOW = timedelta(hours=3)
+RECENT = timedelta(minutes=30)
+RANKED_FUNCTIONS = 50
+RANKED_VICTIMS = 500
+INSIGHTS_METRICS = 10_000
+"""Metrics one Metrics Insights query looks at; more are left out without an error (CloudWatch guide, Insights limits)."""
+MOST_CANDIDATES = 5
+ASYNC_SHARE = 0.9
+"""Share of invocations from Lambda's own event queue above which no event source mapping needs to be looked for."""
+
+BY_CONCURRENCY = (
+    'SELECT MAX(ConcurrentExecutions) FROM SCHEMA("AWS/Lambda", FunctionName) '
+    f"GROUP BY FunctionName ORDER BY MAX() DESC LIMIT {RANKED_FUNCTIONS}"
+)
+BY_THROTTLES = (
+    'SELECT SUM(Throttles) FROM SCHEMA("AWS/Lambda", FunctionName) '
+    f"GROUP BY FunctionName ORDER BY SUM() DESC LIMIT {RANKED_VICTIMS}"
+)
+
+_ACCOUNT_QUERIES = tuple(
+    MetricQuery(id=key, namespace="AWS/Lambda", name=name, stat=stat)
+    for key, name, stat in (
+        ("concurrency", "ConcurrentExecutions", "Maximum"),
+        ("unreserved", "UnreservedConcurrentExecutions", "Maximum"),
+        ("claimed", "ClaimedAccountConcurrency", "Maximum"),
+        ("throttles", "Throttles", "Sum"),
+        ("invocations", "Invocations", "Sum"),
+    )
+)
+
+
+def read_pool(
+    observer: Observer,
+    settings: Settings,
+    now: datetime,
+    *,
+    alarmed: tuple[str, ...] = (),
+    early_warning: bool = False,
+    own_prefix: str | None = None,
+) -> PoolEvidence:
+    """Look at the pool of the observer's account and Region.
+
+    `alarmed` are functions an alarm named; functions whose names begin with `own_prefix` are Unthrottle's own and never
+    looked at as candidates. Raises
+    what the ports raise: TryAgain, NotAllowed, Refused.
+    """
+    end = now.replace(second=0, microsecond=0)
+    start = end - WINDOW
+    gaps: list[str] = []
+    account = observer.functions.account()
+    too_many = account.function_count > INSIGHTS_METRICS
+    answer = observer.metrics.read(_ACCOUNT_QUERIES, start=start, end=end, ranking=None if too_many else BY_CONCURRENCY)
+    if too_many:
+        gaps.append(
+            f"{account.function_count:,} functions are more than one ranking query looks at ({INSIGHTS_METRICS:,}); "
+            "each was read by its name instead"
+        )
+        ranking = _rank_by_name(observer, end - RECENT, end)
+    else:
+        ranking = answer.ranking
+    uses = tuple(FunctionUse(name=row.label, concurrency=row.series) for row in ranking if row.label != "Other")
+    peak = _peak_minute(answer.series["unreserved"], answer.series["concurrency"], end)
+    chosen = _holders(uses, account, settings, peak, own_prefix)
+    victims = observer.metrics.read(
+        _candidate_queries(chosen), start=end - RECENT, end=end, ranking=None if too_many else BY_THROTTLES
+    )
+    throttled = tuple(
+        (row.label, row.series) for row in victims.ranking if row.label != "Other" and row.series.sum() > 0
+    )
+    if too_many:
+        throttled = _throttled_by_name(observer, uses, end - RECENT, end)
+    details = dict(victims.series)
+    if not chosen:
+        chosen = _sufferers(alarmed, throttled, own_prefix)
+        if chosen:
+            details = observer.metrics.read(_candidate_queries(chosen), start=end - RECENT, end=end).series
+    any_provisioned = _provisioned_exists(answer.series["claimed"], answer.series["unreserved"], account)
+    candidates = []
+    for number, name in enumerate(chosen):
+        try:
+            candidates.append(_details(observer.functions, name, details, number, any_provisioned=any_provisioned))
+        except NotFound:
+            gaps.append(f"function {name} has metrics but is not there any more")
+    return PoolEvidence(
+        start=start,
+        end=end,
+        account=account,
+        concurrency=answer.series["concurrency"],
+        unreserved_in_use=answer.series["unreserved"],
+        claimed=answer.series["claimed"],
+        throttles=answer.series["throttles"],
+        invocations=answer.series["invocations"],
+        ranking=uses,
+        ranking_complete=not too_many,
+        throttled=throttled,
+        candidates=tuple(candidates),
+        alarmed=alarmed,
+        early_warning=early_warning,
+        gaps=tuple(gaps),
+    )
+
+
+def is_own(name: str, own_prefix: str | None) -> bool:
+    """Say whether a function belongs to Unthrottle's own stack (CloudFormation begins its names with the stack's)."""
+    return bool(own_prefix) and name.startswith(f"{own_prefix}-")
+
+
+def _peak_minute(unreserved: Series, concurrency: Series, end: datetime) -> datetime | None:
+    recent = unreserved if not unreserved.is_empty else concurrency
+    return recent.between(end - timedelta(minutes=15), end).peak_at()
+
+
+def _near(series: Series, moment: datetime) -> float:
+    """Return the largest value within two minutes of `moment`: functions do not peak in the very same minute."""
+    around = series.between(moment - timedelta(minutes=2), moment + timedelta(minutes=3))
+    return around.peak() or 0.0
+
+
+def _holders(
+    uses: Sequence[FunctionUse],
+    account: ConcurrencyAccount,
+    settings: Settings,
+    peak: datetime | None,
+    own_prefix: str | None,
+) -> tuple[str, ...]:
+    """Name the functions worth a closer look: those that hold at least half of what one function may keep."""
+    if peak is None:
+        return ()
+    enough = account.limit * settings.max_pool_share / 100 / 2
+    held = sorted(
+        ((_near(use.concurrency, peak), use.name) for use in uses if not is_own(use.name, own_prefix)), reverse=True
+    )
+    return tuple(name for value, name in held if value >= max(1.0, enough))[:MOST_CANDIDATES]
+
+
+def _sufferers(
+    alarmed: tuple[str, ...], throttled: Sequence[tuple[str, Series]], own_prefix: str | None
+) -> tuple[str, ...]:
+    """Where nobody holds the pool, the reason is likely in the suffering function's own settings."""
+    names = dict.fromkeys((*alarmed, *(name for name, _ in throttled[:1])))
+    return tuple(name for name in names if not is_own(name, own_prefix))[:2]
+
+
+def _candidate_queries(names: Sequence[str]) -> list[MetricQuery]:
+    return [
+        MetricQuery(
+            id=f"{key}{number}", namespace="AWS/Lambda", name=metric, stat="Sum", dimensions=(("FunctionName", name),)
+        )
+        for number, name in enumerate(names)
+        for key, metric in (("i", "Invocations"), ("a", "AsyncEventsReceived"), ("t", "Throttles"))
+    ]
+
+
+def _provisioned_exists(claimed: Series, unreserved: Series, account: ConcurrencyAccount) -> bool:
+    """Say whether any provisioned concurrency is claimed in the account.
+
+    ClaimedAccountConcurrency = UnreservedConcurrentExecutions + all reserved + all provisioned (AWS Lambda guide), so what
+    is left after the first two is provisioned. Unknown counts as yes: then it is read.
+    """
+    moment = claimed.last_at
+    if moment is None:
+        return True
+    total, in_use = claimed.at(moment), unreserved.at(moment)
+    if total is None or in_use is None:
+        return True
+    return total - in_use - account.reserved > 0.5
+
+
+def _details(
+    functions: Functions, name: str, series: dict[str, Series], number: int, *, any_provisioned: bool
+) -> Candidate:
+    settings = functions.describe(name)
+    invocations, events = series[f"i{number}"], series[f"a{number}"]
+    is_async = events.sum() > 0
+    sources: tuple[EventSource, ...] = ()
+    if not is_async or events.sum() < ASYNC_SHARE * invocations.sum():
+        sources = functions.event_sources(name)
+    kept: AsyncSettings | None = None
+    if is_async:
+        kept = functions.async_settings(name)
+        if settings.has_dead_letter and not kept.has_destination:
+            kept = AsyncSettings(max_event_age_s=kept.max_event_age_s, has_destination=True)
+    return Candidate(
+        name=name,
+        arn=settings.arn,
+        reserved=settings.reserved,
+        timeout_s=settings.timeout_s,
+        tags=settings.tags,
+        managed_instances=settings.managed_instances,
+        durable=settings.durable,
+        provisioned=functions.provisioned(name) if any_provisioned else None,
+        event_sources=sources,
+        async_settings=kept,
+        invocations=invocations,
+        async_events=events,
+        throttles=series[f"t{number}"],
+    )
+
+
+def _read_all(
+    metrics: Metrics, names: Sequence[str], *, metric: str, stat: str, start: datetime, end: datetime
+) -> list[Ranked]:
+    queries = [
+        MetricQuery(
+            id=f"f{number}", namespace="AWS/Lambda", name=metric, stat=stat, dimensions=(("FunctionName", name),)
+        )
+        for number, name in enumerate(names)
+    ]
+    answer = metrics.read(queries, start=start, end=end)
+    return [Ranked(label=name, series=answer.series[f"f{number}"]) for number, name in enumerate(names)]
+
+
+def _rank_by_name(observer: Observer, start: datetime, end: datetime) -> tuple[Ranked, ...]:
+    rows = _read_all(
+        observer.metrics,
+        observer.functions.names(),
+        metric="ConcurrentExecutions",
+        stat="Maximum",
+        start=start,
+        end=end,
+    )
+    rows.sort(key=lambda row: row.series.peak() or 0.0, reverse=True)
+    return tuple(rows)
+
+
+def _throttled_by_name(
+    observer: Observer, uses: Sequence[FunctionUse], start: datetime, end: datetime
+) -> tuple[tuple[str, Series], ...]:
+    rows = _read_all(observer.metrics, [use.name for use in uses], metric="Throttles", stat="Sum", start=start, end=end)
+    rows.sort(key=lambda row: row.series.sum(), reverse=True)
+    return tuple((row.label, row.series) for row in rows if row.series.sum() > 0)[:RANKED_VICTIMS]

@@ -1,0 +1,148 @@
+"""Read the evidence about a DynamoDB table and all its indexes: the look at DynamoDB.
+
+The table and every index are always read together, since a short index throttles the table's writes while the table's own
+metrics look healthy (AWS DynamoDB guide, GSI back pressure). ThrottledRequests is not read: it exists by operation only and
+does not tell the cause.
+"""
+
+from datetime import datetime, timedelta
+
+from unthrottle.backfills import BackfillsRefused, BackfillsUnavailable
+from unthrottle.evidence.series import Series, empty
+from unthrottle.evidence.table import (
+    BackfillsUnknown,
+    HotKeys,
+    RunningBackfills,
+    TableEvidence,
+    TableSettings,
+    Throttle,
+    UnitMetrics,
+    Way,
+)
+from unthrottle.ports import Backfills, MetricQuery, Observer
+from unthrottle.settings import Settings
+
+WINDOW = timedelta(hours=3)
+RECENT = timedelta(minutes=30)
+
+_UNIT_METRICS: tuple[tuple[str, str], ...] = tuple(
+    (f"{way.value[0]}{key}", f"{way.value.capitalize()}{name}")
+    for way in Way
+    for key, name in (
+        ("all", "ThrottleEvents"),
+        *((f"t{number}", f"{cause.value}ThrottleEvents") for number, cause in enumerate(Throttle)),
+    )
+) + tuple(
+    (f"{way.value[0]}{key}", f"{prefix}{way.value.capitalize()}CapacityUnits")
+    for way in Way
+    for key, prefix in (("used", "Consumed"), ("had", "Provisioned"))
+)
+
+
+def read_table(
+    observer: Observer,
+    settings: Settings,
+    now: datetime,
+    *,
+    table: str,
+    index: str | None = None,
+    backfills: Backfills | None = None,
+) -> TableEvidence:
+    """Look at a table. `index` is the one the alarm named. Raises NotFound, TryAgain, NotAllowed, Refused.
+
+    dagy failing is not an error: the evidence then says that its backfills are unknown.
+    """
+    end = now.replace(second=0, microsecond=0)
+    start = end - WINDOW
+    described = observer.tables.describe(table)
+    units = _read_units(observer, described, start, end)
+    scaling = observer.tables.scaling(table)
+    hot = tuple(
+        keys
+        for unit in units
+        if _key_range_events(unit, end) > 0
+        for keys in (observer.tables.hot_keys(table, unit.index, end - RECENT, end),)
+        if keys is not None
+    )
+    return TableEvidence(
+        start=start,
+        end=end,
+        settings=described,
+        units=units,
+        tags=observer.tables.tags(described.arn),
+        scaling=scaling,
+        activities=observer.tables.scaling_activities(table) if scaling else (),
+        backfills=_ask_dagy(backfills, settings, table),
+        hot_keys=hot,
+        alarmed_index=index,
+    )
+
+
+def read_units(observer: Observer, table: TableSettings, start: datetime, end: datetime) -> tuple[UnitMetrics, ...]:
+    """Read the metrics of a table and its indexes over [start, end): the same measurement, for verification."""
+    return _read_units(observer, table, start, end)
+
+
+def _read_units(observer: Observer, table: TableSettings, start: datetime, end: datetime) -> tuple[UnitMetrics, ...]:
+    names: list[str | None] = [None, *(index.name for index in table.indexes)]
+    queries = [
+        MetricQuery(
+            id=f"u{number}{key}",
+            namespace="AWS/DynamoDB",
+            name=metric,
+            stat="Average" if metric.startswith("Provisioned") else "Sum",
+            dimensions=(("TableName", table.name),)
+            + ((("GlobalSecondaryIndexName", name),) if name is not None else ()),
+        )
+        for number, name in enumerate(names)
+        for key, metric in _UNIT_METRICS
+    ]
+    answer = observer.metrics.read(queries, start=start, end=end).series
+    missing = empty(start, end)
+
+    def series(number: int, key: str) -> Series:
+        return answer.get(f"u{number}{key}", missing)
+
+    return tuple(
+        UnitMetrics(
+            index=name,
+            consumed={way: series(number, f"{way.value[0]}used") for way in Way},
+            provisioned={way: series(number, f"{way.value[0]}had") for way in Way},
+            throttle_events={way: series(number, f"{way.value[0]}all") for way in Way},
+            throttles={
+                way: {cause: series(number, f"{way.value[0]}t{place}") for place, cause in enumerate(Throttle)}
+                for way in Way
+            },
+        )
+        for number, name in enumerate(names)
+    )
+
+
+def _key_range_events(unit: UnitMetrics, end: datetime) -> float:
+    return sum(unit.throttles[way][Throttle.KEY_RANGE].between(end - RECENT, end).sum() for way in Way)
+
+
+def environment_of(table: str, prefix: str) -> str | None:
+    """Name the dagy environment a table belongs to: dagy-runs-develop -> develop; None for a table that is not dagy's."""
+    if not prefix or not table.startswith(prefix):
+        return None
+    rest = table.removeprefix(prefix)
+    for name in ("flows", "runs", "task-runs", "schedules", "rate-limits", "usage-events"):
+        if rest.startswith(name + "-") and len(rest) > len(name) + 1:
+            return rest.removeprefix(name + "-")
+    return rest.rsplit("-", 1)[1] if "-" in rest and not rest.endswith("-") else None
+
+
+def _ask_dagy(backfills: Backfills | None, settings: Settings, table: str) -> BackfillsUnknown | RunningBackfills:
+    environment = environment_of(table, settings.table_prefix)
+    if environment is None:
+        return RunningBackfills(backfills=())
+    if backfills is None:
+        return BackfillsUnknown(reason="dagy is not configured")
+    try:
+        return RunningBackfills(backfills=backfills.running(environment))
+    except (BackfillsUnavailable, BackfillsRefused) as error:
+        return BackfillsUnknown(reason=str(error))
+
+
+__all__ = ["HotKeys", "environment_of", "read_table", "read_units"]

@@ -1,0 +1,164 @@
+"""Everything read about a DynamoDB table and its indexes before a diagnosis: types only.
+
+Throttle metrics have no datapoints at rest; absence is zero only where the consumed capacity of the same dimension set has
+datapoints (AWS DynamoDB guide, metrics and dimensions).
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from unthrottle.backfills import Backfill
+from unthrottle.evidence.series import Series
+
+
+class Billing(StrEnum):
+    """A table's capacity mode. A description without a billing summary is provisioned (DynamoDB API)."""
+
+    PROVISIONED = "provisioned"
+    ON_DEMAND = "on-demand"
+
+
+class Way(StrEnum):
+    READ = "read"
+    WRITE = "write"
+
+
+class Throttle(StrEnum):
+    """AWS's four reasons for a throttle event, by the metric that counts them."""
+
+    PROVISIONED = "ProvisionedThroughput"
+    KEY_RANGE = "KeyRangeThroughput"
+    MAX_ON_DEMAND = "MaxOnDemandThroughput"
+    ACCOUNT_LIMIT = "AccountLimit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """Capacity units per second. Both zero on an on-demand table, where they mean nothing."""
+
+    read: int
+    write: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSettings:
+    name: str
+    status: str
+    capacity: Capacity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """DescribeTable, in our words. None means the answer did not carry it."""
+
+    name: str
+    arn: str
+    status: str
+    billing: Billing
+    capacity: Capacity
+    indexes: tuple[IndexSettings, ...] = ()
+    warm_read: int | None = None
+    warm_write: int | None = None
+    max_on_demand_read: int | None = None
+    max_on_demand_write: int | None = None
+    replicas: tuple[str, ...] = ()
+    last_decrease_at: datetime | None = None
+    decreases_today: int = 0
+    on_demand_since: datetime | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether no change of the table or an index is under way."""
+        return self.status == "ACTIVE" and all(index.status == "ACTIVE" for index in self.indexes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingTarget:
+    """An Application Auto Scaling target: `index` None is the table itself; bounds in capacity units."""
+
+    way: Way
+    index: str | None
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingActivity:
+    """One thing autoscaling did or could not do; `not_scaled` holds AWS's reason codes, such as AlreadyAtMaxCapacity."""
+
+    at: datetime
+    index: str | None
+    description: str
+    status: str
+    not_scaled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyShare:
+    """A key Contributor Insights saw, with its share of what the rule counted, from 0 to 1."""
+
+    key: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotKeys:
+    """What Contributor Insights tells of a table or index. `source` is the rule's kind (accessed or throttled keys)."""
+
+    index: str | None
+    source: str
+    keys: tuple[KeyShare, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitMetrics:
+    """The per-minute metrics of the table (`index` None) or of one index. Consumed and throttle series are Sums.
+
+    `provisioned` has one datapoint every five minutes and none on an on-demand table.
+    """
+
+    index: str | None
+    consumed: dict[Way, Series]
+    provisioned: dict[Way, Series]
+    throttle_events: dict[Way, Series]
+    throttles: dict[Way, dict[Throttle, Series]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillsUnknown:
+    """dagy could not be asked, or is not configured. Not the same as no backfill running."""
+
+    reason: str
+    kind: Literal["unknown"] = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningBackfills:
+    """The backfills dagy says are running; may be none."""
+
+    backfills: tuple[Backfill, ...]
+    kind: Literal["running"] = "running"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableEvidence:
+    """One look at a table. Series cover [start, end); `end` is when we looked. `gaps` are in words."""
+
+    start: datetime
+    end: datetime
+    settings: TableSettings
+    units: tuple[UnitMetrics, ...]
+    tags: dict[str, str] = field(default_factory=dict)
+    scaling: tuple[ScalingTarget, ...] = ()
+    activities: tuple[ScalingActivity, ...] = ()
+    backfills: BackfillsUnknown | RunningBackfills = BackfillsUnknown(reason="dagy was not asked")
+    hot_keys: tuple[HotKeys, ...] = ()
+    alarmed_index: str | None = None
+    gaps: tuple[str, ...] = ()
+    kind: Literal["table"] = "table"
+
+    def unit(self, index: str | None) -> UnitMetrics | None:
+        """Return the metrics of the table (None) or of one index."""
+        return next((unit for unit in self.units if unit.index == index), None)

@@ -1,0 +1,162 @@
+"""The record of one incident, the states it may be in, and which may follow which. Pure.
+
+The record answers: who suffers, what was done, why, on what evidence, before, after, verified how, given back when, by
+whom approved. It is written by one workflow; other parts only add triggers or answer its questions.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from unthrottle.diagnosis import Diagnosis
+from unthrottle.plan import Change, Plan
+from unthrottle.settings import Mode
+from unthrottle.subjects import Subject
+
+
+class Status(StrEnum):
+    """How far an incident's action has come. The ids are public."""
+
+    NONE = "none"
+    WOULD_APPLY = "would-apply"
+    DENIED = "denied"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    APPLIED = "applied"
+    REVERTED = "reverted"
+    KEPT = "kept"
+
+
+_MAY_FOLLOW: dict[Status, frozenset[Status]] = {
+    Status.NONE: frozenset(
+        {Status.WOULD_APPLY, Status.DENIED, Status.REJECTED, Status.EXPIRED, Status.FAILED, Status.APPLIED}
+    ),
+    Status.APPLIED: frozenset({Status.REVERTED, Status.KEPT, Status.FAILED}),
+    Status.FAILED: frozenset({Status.REVERTED, Status.KEPT}),
+    **{status: frozenset() for status in Status if status not in {"none", "applied", "failed"}},
+}
+
+
+class Decision(StrEnum):
+    """What the guard said. The ids are public."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    NEEDS_APPROVAL = "needs-approval"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A guardrail's objection: its id, and a sentence that says what to do about it."""
+
+    guardrail: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The guard's answer, with every reason, not just the first."""
+
+    decision: Decision
+    reasons: tuple[Reason, ...] = ()
+
+
+class Outcome(StrEnum):
+    """What verification found. The ids are public."""
+
+    RECOVERED = "recovered"
+    NOT_RECOVERED = "not-recovered"
+    INCONCLUSIVE = "inconclusive"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One line of the incident's story: an event in the past tense, and its detail in words."""
+
+    at: datetime
+    event: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedChange:
+    """A change that was made, as it was really made (a refusal may have lowered the number planned)."""
+
+    change: Change
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Something a person may answer, bound to one version of the record. `callback` is the workflow's address."""
+
+    about: Literal["approval", "lease"]
+    callback: str
+    version: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """One incident. Times are UTC. `version` rises with each write and guards against a second writer."""
+
+    id: str
+    fingerprint: str
+    account: str
+    region: str
+    kind: Literal["dynamodb", "lambda"]
+    subject: Subject
+    opened_at: datetime
+    alarm_name: str
+    alarm_reason: str = ""
+    alarm_at: datetime | None = None
+    early_warning: bool = False
+    muted_by: str | None = None
+    requested_by: str | None = None
+    forced_dry_run: bool = False
+    version: int = 0
+    triggers: int = 1
+    mode: Mode = Mode.DRY_RUN
+    diagnosis: Diagnosis | None = None
+    plan: Plan | None = None
+    verdict: Verdict | None = None
+    status: Status = Status.NONE
+    outcome: Outcome = Outcome.NONE
+    applied: tuple[AppliedChange, ...] = ()
+    acted_at: datetime | None = None
+    recovered_at: datetime | None = None
+    lease_until: datetime | None = None
+    renewals: int = 0
+    reverted_at: datetime | None = None
+    closed_at: datetime | None = None
+    escalated: bool = False
+    approved_by: str | None = None
+    decided_because: str = ""
+    question: Question | None = None
+    head: str | None = None
+    reports: int = 0
+    unsent: int = 0
+    timeline: tuple[Moment, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self.closed_at is None
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Name what the plan would change, by ARN: the keys under which only one incident may act."""
+        return tuple(change.arn for change in self.plan.changes) if self.plan else ()
+
+    def told(self, at: datetime, event: str, detail: str = "") -> "Incident":
+        """Add one line to the story."""
+        return replace(self, timeline=(*self.timeline, Moment(at=at, event=event, detail=detail[:1000])))
+
+    def now(self, status: Status) -> "Incident":
+        """Move to another status. Raises ValueError when that may not follow: a programming error."""
+        if status is not self.status and status not in _MAY_FOLLOW[self.status]:
+            raise ValueError(f"{self.id}: {status} may not follow {self.status}")
+        return replace(self, status=status)

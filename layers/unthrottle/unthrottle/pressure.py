@@ -1,0 +1,117 @@
+"""Is what caused a change still there at the end of its lease? Reads, then decides; gone only on proof.
+
+A cap is still needed while the capped function stays at its cap or is throttled by it; on-demand while the load of the last
+lease would not fit in the saved capacity. What cannot be read counts as still there.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from unthrottle.actions.cap_event_source import CONCURRENT_PER_POLLER
+from unthrottle.evidence.read_table import read_units
+from unthrottle.evidence.table import Way
+from unthrottle.incident import Incident
+from unthrottle.plan import (
+    CancelBackfill,
+    CapConcurrency,
+    CapEventSource,
+    Change,
+    RaiseCapacity,
+    SavedTable,
+    SwitchToOnDemand,
+)
+from unthrottle.ports import MetricQuery, Observer
+
+LOOK_BACK = timedelta(minutes=20)
+RECENT = timedelta(minutes=10)
+AT_THE_CAP = 0.9
+"""Share of its cap above which a function would take more if it could."""
+FITS = 0.8
+"""Share of the saved capacity the load must stay under to be given back to it: autoscaling's usual target is 70 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pressure:
+    """Whether the cause is gone, and what that rests on."""
+
+    is_gone: bool
+    because: str
+
+
+def pressure_on(observer: Observer, incident: Incident, now: datetime) -> Pressure:
+    """Look at every change of the incident; gone only if it is gone for all of them."""
+    bounds: dict[str, list[int]] = {}
+    for made in incident.applied:
+        if isinstance(made.change, CapEventSource):
+            bounds.setdefault(made.change.function, []).append(_bound(made.change))
+    found = [_pressure(observer, made.change, now, bounds) for made in incident.applied]
+    still = [item for item in found if not item.is_gone]
+    chosen = still or found
+    return Pressure(is_gone=not still, because="; ".join(item.because for item in chosen))
+
+
+def _bound(change: CapEventSource) -> int:
+    """Return about how many executions one capped mapping lets its function have; a function's mappings add up."""
+    match change.knob:
+        case "MaximumConcurrency":
+            return change.after
+        case "MaximumPollers":
+            return change.after * CONCURRENT_PER_POLLER.get(change.source, 1)
+        case "ParallelizationFactor":
+            return max(1, round(change.peak * change.after / (change.before or 1)))
+
+
+def _pressure(observer: Observer, change: Change, now: datetime, bounds: dict[str, list[int]]) -> Pressure:
+    match change:
+        case CapConcurrency():
+            return _on_function(observer, change.function, change.after, now)
+        case CapEventSource():
+            return _on_function(observer, change.function, sum(bounds[change.function]), now)
+        case SwitchToOnDemand() | RaiseCapacity():
+            return _on_table(observer, change.table, change.before, now)
+        case CancelBackfill():
+            return Pressure(is_gone=True, because="a cancelled backfill is not given back")
+
+
+def _on_function(observer: Observer, function: str, cap: int, now: datetime) -> Pressure:
+    end = now.replace(second=0, microsecond=0)
+    dimensions = (("FunctionName", function),)
+    answer = observer.metrics.read(
+        [
+            MetricQuery(
+                id="held", namespace="AWS/Lambda", name="ConcurrentExecutions", stat="Maximum", dimensions=dimensions
+            ),
+            MetricQuery(id="refused", namespace="AWS/Lambda", name="Throttles", stat="Sum", dimensions=dimensions),
+            MetricQuery(id="account", namespace="AWS/Lambda", name="ConcurrentExecutions", stat="Maximum"),
+        ],
+        start=end - LOOK_BACK,
+        end=end,
+    ).series
+    recent = end - RECENT
+    if answer["account"].between(recent, end).is_empty:
+        return Pressure(is_gone=False, because="no recent concurrency of the account could be read")
+    held, refused = answer["held"].between(recent, end).peak(), answer["refused"].between(recent, end).sum()
+    if refused > 0:
+        return Pressure(is_gone=False, because=f"{function} was throttled {refused:,.0f} times in 10 min by its cap")
+    if held is not None and held >= cap * AT_THE_CAP:
+        return Pressure(is_gone=False, because=f"{function} still holds {held:,.0f} of its cap of {cap}")
+    return Pressure(is_gone=True, because=f"{function} holds {held or 0:,.0f}, well under its cap of {cap}")
+
+
+def _on_table(observer: Observer, table: str, before: SavedTable, now: datetime) -> Pressure:
+    described = observer.tables.describe(table)
+    end = now.replace(second=0, microsecond=0)
+    units = read_units(observer, described, end - timedelta(hours=3), end)
+    for unit in units:
+        capacity = before.capacity if unit.index is None else before.indexes.get(unit.index, before.capacity)
+        name = table if unit.index is None else f"{table}/{unit.index}"
+        if unit.index is None and all(series.between(end - RECENT, end).is_empty for series in unit.consumed.values()):
+            return Pressure(is_gone=False, because=f"no recent consumption of {name} could be read")
+        for way, has in ((Way.READ, capacity.read), (Way.WRITE, capacity.write)):
+            peak = (unit.consumed[way].peak() or 0.0) / 60
+            if peak > has * FITS:
+                return Pressure(
+                    is_gone=False,
+                    because=f"{name} took up to {peak:,.0f} {way.value} units/s in 3 h; {has} saved would not hold that",
+                )
+    return Pressure(is_gone=True, because=f"the load of {table} fits in the saved capacity")

@@ -1,0 +1,296 @@
+"""What is said about an incident, in sentences: who suffers, from what, since when, what was or would be done.
+
+The same words for Slack, page and terminal; a `Voice` says the names. Times are UTC. Knows nothing of blocks.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from unthrottle.diagnosis import Cause, Diagnosis
+from unthrottle.evidence.pool import SourceKind
+from unthrottle.evidence.table import Capacity
+from unthrottle.incident import Incident, Status
+from unthrottle.plan import (
+    CancelBackfill,
+    CapConcurrency,
+    CapEventSource,
+    Change,
+    RaiseCapacity,
+    SavedTable,
+    SwitchToOnDemand,
+)
+from unthrottle.report.voice import Voice
+from unthrottle.settings import Mode
+from unthrottle.subjects import FunctionSubject, PoolSubject, TableSubject
+
+Tense = Literal["do", "doing", "done"]
+
+_VERBS: dict[str, dict[Tense, str]] = {
+    "cap-concurrency": {"do": "cap", "doing": "capping", "done": "capped"},
+    "cap-event-source": {"do": "limit", "doing": "limiting", "done": "limited"},
+    "switch-to-on-demand": {"do": "switch", "doing": "switching", "done": "switched"},
+    "raise-capacity": {"do": "raise", "doing": "raising", "done": "raised"},
+    "cancel-backfill": {"do": "cancel", "doing": "cancelling", "done": "cancelled"},
+}
+_SHOWN_INDEXES = 4
+_SOURCES: dict[SourceKind, str] = {
+    SourceKind.SQS: "SQS source",
+    SourceKind.KINESIS: "Kinesis source",
+    SourceKind.DYNAMODB_STREAM: "DynamoDB stream source",
+    SourceKind.KAFKA: "Kafka source",
+    SourceKind.OTHER: "event source",
+}
+
+
+def clock(moment: datetime, beside: datetime) -> str:
+    """Say a time of day in UTC; with its date where that is not the date of `beside`."""
+    return f"{moment:%H:%M} UTC" if moment.date() == beside.date() else f"{moment:%d %b %H:%M} UTC"
+
+
+def duration(minutes: int) -> str:
+    """Say a lease's length."""
+    return f"{minutes // 60} h" if minutes >= 60 and minutes % 60 == 0 else f"{minutes} min"
+
+
+def since(incident: Incident) -> datetime:
+    """Return when the symptom began, as far as the alarm says."""
+    return incident.alarm_at or incident.opened_at
+
+
+def count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(items: Sequence[str], *, most: int) -> str:
+    """Join words, naming at most `most` of them."""
+    if len(items) > most:
+        return f"{', '.join(items[:most])} and {len(items) - most:,} more"
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def is_dry_run(incident: Incident) -> bool:
+    """Say whether this incident may only be told, so that every change is worded as "would"."""
+    return incident.forced_dry_run or incident.mode in {Mode.DRY_RUN, Mode.OFF}
+
+
+def changes(incident: Incident) -> tuple[Change, ...]:
+    """Return the changes as they were really made, or else as they are planned."""
+    if incident.applied:
+        return tuple(applied.change for applied in incident.applied)
+    return incident.plan.changes if incident.plan else ()
+
+
+# --- who suffers, since when ------------------------------------------------------------------------------------
+
+
+def sufferers(incident: Incident, voice: Voice, *, named: int = 3, room: int = 80) -> tuple[str, bool]:
+    """Name who suffers, and say whether that is more than one."""
+    victims = incident.diagnosis.victims if incident.diagnosis else ()
+    match incident.subject:
+        case TableSubject(table=table, index=index):
+            at_fault = (incident.diagnosis.index if incident.diagnosis else None) or index
+            of = f"index {voice.name(at_fault, room)} of " if at_fault and named else ""
+            return f"{of}table {voice.name(table, room)}", False
+        case FunctionSubject(function=function) if not victims:
+            return f"function {voice.name(function, room)}", False
+        case FunctionSubject() | PoolSubject():
+            if len(victims) == 1:
+                return f"function {voice.name(victims[0], room)}", False
+            if victims:
+                names = listed([voice.name(victim, room) for victim in victims], most=named) if named else ""
+                return f"{count(len(victims), 'function')}{f' ({names})' if names else ''}", True
+            return "Lambda functions", True
+
+
+def suffering(incident: Incident, voice: Voice, *, named: int = 3, room: int = 80) -> str:
+    """Say who suffers since when: the first half of the first line."""
+    who, many = sufferers(incident, voice, named=named, room=room)
+    start = clock(since(incident), incident.opened_at)
+    if incident.diagnosis and incident.diagnosis.cause is Cause.ALREADY_OVER:
+        return f"{who} {'were' if many else 'was'} throttled at {start}"
+    if incident.early_warning and not (incident.diagnosis and incident.diagnosis.victims):
+        return f"{who} may soon be throttled (early warning of {start})"
+    if incident.recovered_at:
+        end = clock(incident.recovered_at, incident.opened_at)
+        return f"{who} {'were' if many else 'was'} throttled from {start} to {end}"
+    return f"{who} {'have' if many else 'has'} been throttled since {start}"
+
+
+# --- from what --------------------------------------------------------------------------------------------------
+
+
+def because(incident: Incident, voice: Voice, room: int = 80) -> str:
+    """Say the cause in half a sentence, in the past once it is over; empty before there is a diagnosis."""
+    diagnosis = incident.diagnosis
+    if diagnosis is None:
+        return ""
+    index = f"index {voice.name(diagnosis.index, room)}" if diagnosis.index else ""
+    targets = listed([voice.name(name, room) for name in diagnosis.targets], most=2)
+    past = incident.recovered_at is not None
+    match diagnosis.cause:
+        case Cause.PROVISIONED_CAPACITY:
+            return f"the provisioned capacity of {index or 'the table'} {'was' if past else 'is'} used up"
+        case Cause.HOT_INDEX:
+            what = f"{index or 'an index'} {'was' if past else 'is'} hot"
+            return f"{what}, a few of its keys {'took' if past else 'take'} most of the load"
+        case Cause.HOT_KEY:
+            return f"a few keys {'took' if past else 'take'} most of the load"
+        case Cause.RUNAWAY_BACKFILL:
+            backfill = f"backfill {targets}" if targets else "a backfill"
+            return f"{backfill} {'wrote' if past else 'writes'} more than it can take"
+        case Cause.POOL_HOG:
+            hold = "held" if past else "hold" if len(diagnosis.targets) > 1 else "holds"
+            return f"{targets or 'a function'} {hold} the shared concurrency"
+        case _:
+            return _PLAIN_CAUSES[diagnosis.cause][past]
+
+
+# In the present, in the past.
+_PLAIN_CAUSES: dict[Cause, tuple[str, str]] = {
+    Cause.ON_DEMAND_RAMP: (
+        "the load rises faster than an on-demand table adapts",
+        "the load rose faster than an on-demand table adapts",
+    ),
+    Cause.ON_DEMAND_CEILING: (
+        "the load is at the maximum someone set on the on-demand table",
+        "the load was at the maximum someone set on the on-demand table",
+    ),
+    Cause.TABLE_QUOTA: ("a DynamoDB quota of the account is reached", "a DynamoDB quota of the account was reached"),
+    Cause.CAPACITY_CHANGE_IN_PROGRESS: (
+        "a capacity change is already under way",
+        "a capacity change was already under way",
+    ),
+    Cause.POOL_GROWTH: (
+        "the account needs more concurrency than it has, no function stands out",
+        "the account needed more concurrency than it has, no function stood out",
+    ),
+    Cause.OVER_RESERVATION: (
+        "reservations leave too little in the shared pool",
+        "reservations left too little in the shared pool",
+    ),
+    Cause.OWN_RESERVATION: ("it uses up its own reserved concurrency", "it used up its own reserved concurrency"),
+    Cause.SWITCHED_OFF: ("reserved concurrency 0 switches it off", "reserved concurrency 0 switched it off"),
+    Cause.REQUEST_RATE: (
+        "requests come faster than 10 a second for each allowed execution",
+        "requests came faster than 10 a second for each allowed execution",
+    ),
+    Cause.SCALING_RATE: (
+        "executions are wanted faster than Lambda adds them",
+        "executions were wanted faster than Lambda adds them",
+    ),
+    Cause.ALREADY_OVER: ("nothing is throttled any more", "nothing is throttled any more"),
+    Cause.INCONCLUSIVE: ("the evidence does not say why", "the evidence does not say why"),
+}
+
+
+def confidence(diagnosis: Diagnosis) -> str:
+    return f"{diagnosis.cause} ({diagnosis.confidence} confidence)"
+
+
+# --- what is done -----------------------------------------------------------------------------------------------
+
+
+def verb(change: Change, tense: Tense) -> str:
+    """Name what a change does."""
+    return _VERBS[change.kind][tense]
+
+
+def deed(change: Change, voice: Voice, tense: Tense, room: int = 80) -> str:
+    """Say one change as a verb and its object."""
+    said = verb(change, tense)
+    match change:
+        case CapConcurrency():
+            return f"{said} {voice.name(change.function, room)} at {change.after:,}"
+        case CapEventSource():
+            source = _SOURCES[change.source]
+            return f"{said} the {source} of {voice.name(change.function, room)} to {change.after:,}"
+        case SwitchToOnDemand():
+            return f"{said} table {voice.name(change.table, room)} to on-demand"
+        case RaiseCapacity():
+            return f"{said} the capacity of table {voice.name(change.table, room)}"
+        case CancelBackfill():
+            return f"{said} backfill {voice.name(change.backfill_id, room)}"
+
+
+def deeds(given: Sequence[Change], voice: Voice, tense: Tense, room: int = 80) -> str:
+    """Say all changes of a plan."""
+    return listed([deed(change, voice, tense, room) for change in given], most=3)
+
+
+def ends(change: Change, voice: Voice, *, back: bool = False) -> str:
+    """Say before → after, or the other way round when it is given back. Unset is said, it is not 0."""
+    what, before, after = _ends(change, voice)
+    first, second = (after, before) if back else (before, after)
+    return f"{what}: {first} → {second}"
+
+
+def ends_in_brief(given: Sequence[Change], voice: Voice) -> str:
+    """Say before → after alone, in brackets, where the change has just been named; a cancelling needs no words."""
+    pairs = [_ends(change, voice)[1:] for change in given if not isinstance(change, CancelBackfill)]
+    return f" ({listed([f'{before} → {after}' for before, after in pairs], most=2)})" if pairs else ""
+
+
+def _ends(change: Change, voice: Voice) -> tuple[str, str, str]:
+    match change:
+        case CapConcurrency():
+            return f"{voice.name(change.function)} reserved concurrency", _number(change.before), f"{change.after:,}"
+        case CapEventSource():
+            return f"{voice.name(change.function)} {change.knob}", _number(change.before), f"{change.after:,}"
+        case SwitchToOnDemand():
+            return f"table {voice.name(change.table)}", f"provisioned ({_saved(change.before, voice)})", "on-demand"
+        case RaiseCapacity():
+            before, after = _only_changed(change, voice)
+            return f"table {voice.name(change.table)}", before, after
+        case CancelBackfill():
+            flow = f" (flow {voice.name(change.flow)}, {voice.name(change.environment)})"
+            return f"backfill {voice.name(change.backfill_id)}{flow}", "running", "cancelled"
+
+
+def _number(value: int | None) -> str:
+    return "not set" if value is None else f"{value:,}"
+
+
+def _saved(saved: SavedTable, voice: Voice) -> str:
+    own = _capacity(saved.capacity)
+    indexes = [f"index {voice.name(name, 40)} {_capacity(capacity)}" for name, capacity in saved.indexes.items()]
+    return ", ".join([own, listed(indexes, most=_SHOWN_INDEXES)]) if indexes else own
+
+
+def _capacity(capacity: Capacity) -> str:
+    return f"{capacity.read:,} read / {capacity.write:,} write"
+
+
+def _only_changed(change: RaiseCapacity, voice: Voice) -> tuple[str, str]:
+    """Say both ends of what moves: the table's own capacity and the indexes, without those that stay."""
+    before: list[str] = []
+    after: list[str] = []
+    if change.before.capacity != change.after.capacity:
+        before.append(_capacity(change.before.capacity))
+        after.append(_capacity(change.after.capacity))
+    for name, wanted in change.after.indexes.items():
+        saved = change.before.indexes.get(name)
+        if saved != wanted:
+            label = f"index {voice.name(name, 40)}"
+            before.append(f"{label} {_capacity(saved) if saved else 'not read'}")
+            after.append(f"{label} {_capacity(wanted)}")
+    if not after:
+        return _capacity(change.before.capacity), _capacity(change.after.capacity)
+    return listed(before, most=_SHOWN_INDEXES), listed(after, most=_SHOWN_INDEXES)
+
+
+def way_back(incident: Incident, voice: Voice) -> str:
+    """Say when and how a change goes back; empty where there is no change."""
+    if not changes(incident) or incident.plan is None:
+        return ""
+    if all(isinstance(change, CancelBackfill) for change in changes(incident)):
+        resume = next((change.resume for change in changes(incident) if isinstance(change, CancelBackfill)), "")
+        return f"The bot cannot undo this: {voice.text(resume) or 'start the backfill again in dagy'}."
+    if incident.status in {Status.REVERTED, Status.KEPT}:
+        return ""
+    if incident.lease_until and incident.applied:
+        return f"Given back at {clock(incident.lease_until, incident.opened_at)}; renewed while the pressure persists."
+    if incident.plan.lease_minutes:
+        goes = "Would go" if is_dry_run(incident) or incident.status is Status.WOULD_APPLY else "Goes"
+        return f"{goes} back after {duration(incident.plan.lease_minutes)}, unless the pressure persists."
+    return voice.text(incident.plan.way_back)

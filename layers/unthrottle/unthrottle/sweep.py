@@ -1,0 +1,192 @@
+"""The safety net beside the workflow: what is overdue is given back or told, whatever became of the execution.
+
+A durable execution that times out or is stopped leaves its change in force and runs no more. So every lease is in the record
+before the change, and this looks at the records, not at executions.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from unthrottle import actions
+from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone, NotYet
+from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
+from unthrottle.incident import Incident, Status
+from unthrottle.plan import CapEventSource, Change
+from unthrottle.ports import Ports, Starter
+from unthrottle.report.page import page
+
+log = logging.getLogger("unthrottle")
+
+OVERDUE_AFTER = timedelta(minutes=15)
+"""How long after its end a lease may still be in the workflow's hands: it may be giving back, or renewing, right now."""
+SILENT_AFTER = timedelta(minutes=15)
+"""How long an incident may stand without a line in its story before its workflow is started again (by name: no second)."""
+LONGEST_VERIFICATION = timedelta(minutes=60)
+"""A workflow verifies a table's change for up to an hour before its lease begins."""
+DEAD_AFTER = timedelta(hours=3)
+"""A workflow watches a symptom for up to two hours without a line in the story; after three it is gone."""
+PAGE_AGAIN = timedelta(hours=1)
+"""How often a give-back that cannot be done is told again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What one sweep found and did, by incident id."""
+
+    looked_at: int
+    started: tuple[str, ...] = ()
+    given_back: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def sweep(ports: Ports, starter: Starter) -> Swept:
+    """Look at every open incident once."""
+    now = ports.clock.now()
+    started: list[str] = []
+    given: list[str] = []
+    left: list[str] = []
+    found = ports.incidents.open_incidents()
+    for incident in found:
+        if _is_overdue(incident, now):
+            (given if _give_back(ports, incident, now) else left).append(incident.id)
+        elif _is_dead(incident, now):
+            (given if _bury(ports, incident, now) else left).append(incident.id)
+        elif _is_silent(incident, now):
+            starter.start(incident.id)
+            started.append(incident.id)
+    log.info("sweep.done", extra={"open": len(found), "started": started, "given_back": given, "left": left})
+    return Swept(looked_at=len(found), started=tuple(started), given_back=tuple(given), left=tuple(left))
+
+
+def _is_overdue(incident: Incident, now: datetime) -> bool:
+    if incident.status is not Status.APPLIED:
+        return False
+    return now - _lease_end(incident) > OVERDUE_AFTER
+
+
+def _lease_end(incident: Incident) -> datetime:
+    """Return when the change should have been given back. Before the lease was written: when that would have ended."""
+    if incident.lease_until is not None:
+        return incident.lease_until
+    minutes = incident.plan.lease_minutes if incident.plan else None
+    return (incident.acted_at or incident.opened_at) + LONGEST_VERIFICATION + timedelta(minutes=minutes or 0)
+
+
+def _is_dead(incident: Incident, now: datetime) -> bool:
+    """Say whether nothing was done for longer than any workflow waits: later alarms would join it for nothing."""
+    if incident.status is Status.APPLIED:
+        return False
+    last = _last_line(incident)
+    if incident.question is not None:
+        last = max(last, incident.question.expires_at)
+    return now - last > DEAD_AFTER
+
+
+def _last_line(incident: Incident) -> datetime:
+    return incident.timeline[-1].at if incident.timeline else incident.opened_at
+
+
+def _is_silent(incident: Incident, now: datetime) -> bool:
+    if incident.status is not Status.NONE or incident.question is not None or incident.escalated:
+        return False
+    return now - _last_line(incident) > SILENT_AFTER
+
+
+def _intended(incident: Incident) -> tuple[Change, ...]:
+    """Return the changes that may be in force, newest first: those made, and those begun whose end was never written.
+
+    Giving back compares first, so one that was never made is left alone.
+    """
+    made = [item.change for item in incident.applied]
+    begun = any(moment.event == "action.intended" for moment in incident.timeline)
+    known = {_key(change) for change in made}
+    planned = incident.plan.changes if incident.plan and begun else ()
+    return tuple(reversed([*made, *(change for change in planned if _key(change) not in known)]))
+
+
+def _key(change: Change) -> tuple[str, str]:
+    return change.arn, change.uuid if isinstance(change, CapEventSource) else change.kind
+
+
+def _give_back(ports: Ports, incident: Incident, now: datetime) -> bool:
+    """Give an overdue incident's changes back in the workflow's place, close it, and page. False: could not, told."""
+    results = [_put_back(ports, incident, change) for change in _intended(incident)]
+    told = "; ".join(_in_words(result) for result in results) or "no change is on record"
+    detail = f"The lease was overdue and its workflow is gone. {told}"
+    if any(isinstance(result, NotYet) for result in results):
+        _try_later(ports, incident, now, detail)
+        return False
+    was_given_back = any(isinstance(result, GivenBack) for result in results)
+    status = Status.REVERTED if was_given_back else Status.KEPT
+    after = incident.told(now, "sweep.overdue", detail).now(status)
+    return _close(ports, replace(after, reverted_at=now if was_given_back else None), now, detail)
+
+
+def _bury(ports: Ports, incident: Incident, now: datetime) -> bool:
+    """Close an incident whose workflow is gone, so that the next alarm opens a new one; give back what it had begun."""
+    results = [_put_back(ports, incident, change) for change in _intended(incident)]
+    told = "; ".join(_in_words(result) for result in results) or "Nothing had been changed."
+    detail = f"Its workflow is gone without an end. {told} If the symptom goes on, the next alarm opens a new incident."
+    if any(isinstance(result, NotYet) for result in results):
+        _try_later(ports, incident, now, detail)
+        return False
+    after = incident.told(now, "sweep.closed", detail)
+    if after.status is Status.NONE:
+        after = after.now(Status.FAILED)
+    if any(isinstance(result, GivenBack) for result in results) and after.status is Status.FAILED:
+        after = replace(after, reverted_at=now).now(Status.REVERTED)
+    return _close(ports, after, now, detail)
+
+
+def _put_back(ports: Ports, incident: Incident, change: Change) -> GiveBack:
+    try:
+        actor = ports.accounts.act(incident.account, incident.region, incident.id)
+        return actions.give_back(change, actor)
+    except NotFound as error:
+        return LeftAlone(found=f"{change.target} is not there any more ({error.code})")
+    except (Refused, TryAgain) as error:
+        return NotYet(because=str(error))
+
+
+def _in_words(result: GiveBack) -> str:
+    match result:
+        case GivenBack():
+            return result.detail
+        case LeftAlone():
+            return result.found
+        case NotYet():
+            return f"not yet: {result.because}"
+
+
+def _try_later(ports: Ports, incident: Incident, now: datetime, detail: str) -> None:
+    """Leave the incident open for the next sweep, and say so: once an hour, not at every sweep."""
+    if any(moment.event == "sweep.not-yet" and now - moment.at < PAGE_AGAIN for moment in incident.timeline):
+        return
+    after = replace(incident, escalated=True).told(now, "sweep.not-yet", detail)
+    try:
+        ports.incidents.save(after)
+    except Conflict:
+        log.info("sweep.conflict", extra={"incident_id": incident.id})  # its workflow lives after all
+        return
+    _page(ports, after, detail)
+
+
+def _close(ports: Ports, incident: Incident, now: datetime, detail: str) -> bool:
+    closed = replace(incident, closed_at=now, question=None, escalated=True).told(now, "incident.closed")
+    try:
+        ports.incidents.close(closed)
+    except Conflict:
+        log.info("sweep.conflict", extra={"incident_id": incident.id})  # its workflow lives after all
+        return False
+    _page(ports, closed, detail)
+    return True
+
+
+def _page(ports: Ports, incident: Incident, detail: str) -> None:
+    """Reach a person. One page that fails must not keep the sweep from the other incidents; its failure is an alarm."""
+    subject, text = page(incident, detail)
+    try:
+        ports.pager.page(subject, text)
+    except (Refused, TryAgain) as error:
+        log.error("sweep.page-not-sent", extra={"incident_id": incident.id, "error": str(error)})

@@ -1,0 +1,1 @@
+"""An embedded AWS account, Slack and dagy in which the real handlers run."""

@@ -1,0 +1,1 @@
+"""An embedded AWS account: what AWS would answer, on the simulated clock."""

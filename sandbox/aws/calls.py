@@ -1,0 +1,125 @@
+"""How is one call to AWS described, answered, broken and remembered?
+
+The words that the gate and its handlers share. Knows nothing of HTTP.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+TIMEOUT_BEFORE: Final = "timeout-before"
+TIMEOUT_AFTER: Final = "timeout-after"
+CRASH_BEFORE: Final = "crash-before"
+CRASH_AFTER: Final = "crash-after"
+
+# Throttling and server errors come with these statuses; the client decides by them whether to try again.
+STATUS: Final[Mapping[str, int]] = {
+    "TooManyRequestsException": 429,
+    "ResourceConflictException": 409,
+    "ResourceNotFoundException": 404,
+    "ServiceException": 500,
+    "InternalServerError": 500,
+    "InternalFailure": 500,
+    "InternalServiceFault": 500,
+    "InternalServiceError": 500,
+    "ServiceUnavailable": 503,
+    "ServiceUnavailableException": 503,
+    "AccessDenied": 403,
+    "AccessDeniedException": 403,
+    "ExpiredToken": 403,
+    "ExpiredTokenException": 403,
+}
+
+
+class ProcessDied(BaseException):
+    """The process was killed in the middle of a call. Not an Exception: nothing in a process survives that."""
+
+
+class NotEmulatedError(NotImplementedError):
+    """Nothing here answers this call truthfully; moto would answer it wrongly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call as a handler sees it. `role` and `session_name` are None for plain credentials."""
+
+    service: str
+    """As in `boto3.client(service)`."""
+    operation: str
+    parameters: Mapping[str, Any]
+    now: datetime
+    region: str
+    access_key: str | None
+    account: str | None
+    """The account of the role that signed; None for plain credentials."""
+    role: str | None
+    session_name: str | None
+
+    @property
+    def call(self) -> str:
+        """`service.Operation`, as faults and reports name it."""
+        return f"{self.service}.{self.operation}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Respond:
+    """The result of an operation, as the client is to parse it. A missing key stays missing."""
+
+    parsed: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """An AWS error. A status left out is the usual one of the code, else 400."""
+
+    code: str
+    message: str
+    status: int | None = None
+
+
+Answer = Respond | Refuse
+Handler = Callable[[Request], Answer | None]
+"""Answers a request, or returns None to leave it to the next handler and finally to moto."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """The *nth* matching request fails, counting every attempt a client makes from 1.
+
+    `error` is an AWS code, or timeout-before, timeout-after (the change happens, the answer is lost), crash-before,
+    crash-after (the process dies).
+    """
+
+    call: str
+    nth: int = 1
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call that was made. `result` is "ok", an AWS error code, or the word of the fault that struck."""
+
+    minute: int
+    at: datetime
+    service: str
+    operation: str
+    parameters: Mapping[str, Any]
+    access_key: str | None
+    role: str | None
+    session_name: str | None
+    result: str
+
+    @property
+    def call(self) -> str:
+        """`service.Operation`."""
+        return f"{self.service}.{self.operation}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Whose credentials an access key is."""
+
+    role: str | None
+    session_name: str | None = None
+    account: str | None = None

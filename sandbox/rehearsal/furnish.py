@@ -1,0 +1,104 @@
+"""What is in the account at minute 0? The scenario's functions and tables, as records of the embedded account."""
+
+from datetime import timedelta
+
+from sandbox.aws.account import EmbeddedAccount
+from sandbox.aws.records import InvokeConfig, MappingKind, ScalingTarget
+from sandbox.scenario.format import FunctionSpec, Scenario, TableSpec
+
+_PRINCIPALS = {
+    "eventbridge": "events.amazonaws.com",
+    "s3": "s3.amazonaws.com",
+    "sns": "sns.amazonaws.com",
+    "api": "apigateway.amazonaws.com",
+}
+"""Who may invoke the function, by its resource policy; event sources and Step Functions need no entry there."""
+_MAPPINGS: dict[str, MappingKind] = {
+    "sqs": "sqs",
+    "kinesis": "kinesis",
+    "dynamodb-stream": "dynamodb-stream",
+    "msk": "msk",
+}
+
+
+def furnished(scenario: Scenario) -> EmbeddedAccount:
+    """Build the account that a scenario describes."""
+    given = scenario.account
+    account = EmbeddedAccount(
+        account_id=given.id,
+        region=given.region,
+        concurrency_limit=given.concurrency_limit,
+        unreserved_floor=given.unreserved_floor,
+    )
+    for function in scenario.expanded_functions():
+        _add_function(account, function, scenario)
+    for table in scenario.tables:
+        _add_table(account, table, scenario)
+    return account
+
+
+def _add_function(account: EmbeddedAccount, spec: FunctionSpec, scenario: Scenario) -> None:
+    trigger, settings = spec.trigger, spec.async_
+    principal = _PRINCIPALS.get(trigger.type)
+    invoke_config = None
+    if settings is not None:
+        destination = account.arn("sqs", f"{spec.name}-failures") if settings.on_failure else None
+        invoke_config = InvokeConfig(max_event_age_s=settings.max_event_age_s, on_failure=destination)
+    account.add_function(
+        spec.name,
+        tags=spec.tags,
+        timeout_s=spec.timeout_s,
+        reserved=spec.reserved,
+        provisioned=spec.provisioned,
+        managed_instances=spec.managed_instances,
+        invoke_config=invoke_config,
+        principals=[principal] if principal else [],
+        function_url=trigger.type == "url",
+        modified=scenario.start - timedelta(days=30),
+    )
+    kind = _MAPPINGS.get(trigger.type)
+    if kind is not None:
+        account.add_mapping(
+            spec.name,
+            kind,
+            f"{spec.name}-source",
+            maximum_concurrency=trigger.maximum_concurrency,
+            maximum_pollers=trigger.provisioned_pollers,
+            parallelization_factor=trigger.parallelization_factor,
+        )
+
+
+def _add_table(account: EmbeddedAccount, spec: TableSpec, scenario: Scenario) -> None:
+    ceiling, created = spec.max_on_demand, scenario.start - timedelta(days=90)
+    switches = [scenario.start - timedelta(hours=20 - 4 * i) for i in range(spec.switches_last_24h)]
+    record = account.add_table(
+        spec.name,
+        billing=spec.billing,
+        read=spec.read or 0,
+        write=spec.write or 0,
+        indexes=[(index.name, index.read or 0, index.write or 0) for index in spec.indexes],
+        summary_present=spec.summary_present,
+        switches=switches,
+        switch_takes=timedelta(minutes=spec.switch_takes_minutes),
+        max_on_demand_read=ceiling.read if ceiling else None,
+        max_on_demand_write=ceiling.write if ceiling else None,
+        replicas=spec.replicas,
+        tags=spec.tags,
+        created=created,
+    )
+    if spec.autoscaling is None:
+        return
+    if spec.autoscaling.read is not None:
+        bounds = spec.autoscaling.read
+        record.scaling.append(
+            ScalingTarget(
+                unit="read", minimum=bounds.min, maximum=bounds.max, target_percent=bounds.target, created=created
+            )
+        )
+    if spec.autoscaling.write is not None:
+        bounds = spec.autoscaling.write
+        record.scaling.append(
+            ScalingTarget(
+                unit="write", minimum=bounds.min, maximum=bounds.max, target_percent=bounds.target, created=created
+            )
+        )

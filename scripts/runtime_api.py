@@ -1,0 +1,173 @@
+"""Run one built function the way Lambda does: the real bootstrap, the function's folder, its layer, nothing else.
+
+Plays the Lambda Runtime API, the small HTTP interface through which a managed runtime fetches events and returns
+answers (AWS: Lambda developer guide, "Using the Lambda runtime API"), and starts AWS's own runtime client against it.
+Knows nothing of what a function does.
+"""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replied:
+    """What the handler returned."""
+
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """What the handler, or its import, raised; or why there was no answer."""
+
+    kind: str
+    message: str
+
+
+Answer = Replied | Failed
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Be silent about a connection that ended: its process was ended after it had answered."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class RuntimeApi:
+    """The Runtime API for one function. Events go in by `send`, answers come out of `answer`."""
+
+    def __init__(self) -> None:
+        self._events: queue.Queue[tuple[str, bytes]] = queue.Queue()
+        self._answers: queue.Queue[Answer] = queue.Queue()
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:  # GET …/invocation/next blocks until there is an event
+                request_id, body = api._events.get()
+                self.send_response(200)
+                self.send_header("Lambda-Runtime-Aws-Request-Id", request_id)
+                self.send_header("Lambda-Runtime-Deadline-Ms", "32503680000000")
+                self.send_header(
+                    "Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-west-1:111122223333:function:built"
+                )
+                self.send_header("Content-Type", "application/json")  # awslambdaric 4.2.2 crashes without one
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:  # …/response, …/error or init/error
+                body = self._body()
+                if self.path.endswith("/response"):
+                    api._answers.put(Replied(payload=json.loads(body or b"null")))
+                else:
+                    error = json.loads(body or b"{}")
+                    api._answers.put(
+                        Failed(kind=error.get("errorType", "Unknown"), message=error.get("errorMessage", ""))
+                    )
+                self.send_response(202)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def _body(self) -> bytes:
+                if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                    return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+                parts: list[bytes] = []
+                while size := int(self.rfile.readline().split(b";")[0], 16):
+                    parts.append(self.rfile.read(size))
+                    self.rfile.readline()
+                self.rfile.readline()
+                return b"".join(parts)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class named it
+                """Stay silent: the function's own output is what matters."""
+
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def address(self) -> str:
+        """Host and port, as the bootstrap wants them in AWS_LAMBDA_RUNTIME_API."""
+        return f"127.0.0.1:{self._server.server_port}"
+
+    def send(self, event: object) -> None:
+        """Make *event* the next invocation."""
+        self._events.put((str(uuid.uuid4()), json.dumps(event).encode()))
+
+    def answer(self, process: subprocess.Popen[str], timeout_s: float) -> Answer:
+        """Wait for the answer to the last event; silence past *timeout_s*, or a process that is gone, is a failure."""
+        for _ in range(max(1, int(timeout_s * 10))):
+            ended = process.poll()  # before looking for the answer: it may answer and end at once
+            try:
+                return self._answers.get(timeout=0.1)
+            except queue.Empty:
+                if ended is not None:
+                    return Failed(kind="Ended", message=f"the process ended with {ended} and did not answer")
+        return Failed(kind="Silence", message=f"no answer within {timeout_s:g} s")
+
+
+def invoke(
+    function: Path,
+    event: object,
+    *,
+    path: Sequence[Path],
+    environment: dict[str, str],
+    handler: str = "app.handler",
+    timeout_s: float = 30,
+) -> tuple[Answer, str]:
+    """Start *function*'s handler in a fresh process and send it one event.
+
+    *function* is the built folder; *path* is what else may be imported (layer, runtime client). This interpreter runs
+    it without its own site-packages. Answers the outcome and whatever the process wrote.
+    """
+    with RuntimeApi() as api:
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-m", "awslambdaric", handler],
+            cwd=function,
+            env={
+                "PATH": os.defpath,
+                "LANG": "C.UTF-8",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": os.pathsep.join(str(part.resolve()) for part in path),
+                "AWS_LAMBDA_RUNTIME_API": api.address,
+                "AWS_LAMBDA_FUNCTION_NAME": function.name,
+                "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+                "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+                "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+                "AWS_LAMBDA_LOG_STREAM_NAME": "smoke",
+                "LAMBDA_TASK_ROOT": str(function.resolve()),
+                **environment,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        api.send(event)
+        answer = api.answer(process, timeout_s)
+        process.kill()
+        output, _ = process.communicate()
+    return answer, output

@@ -1,0 +1,123 @@
+"""What alarms watch, when the event did not say."""
+
+from typing import Any
+
+from tests.adapters.world import Scripted
+from unthrottle import alarms
+from unthrottle.adapters.access import Access
+from unthrottle.adapters.alarms_api import AwsAlarms
+from unthrottle.subjects import FunctionSubject, TableSubject
+
+
+def table_alarm(name: str, *, state: str = "ALARM", table: str = "runs") -> dict[str, Any]:
+    return {
+        "AlarmName": name,
+        "StateValue": state,
+        "Namespace": "AWS/DynamoDB",
+        "MetricName": "WriteThrottleEvents",
+        "Dimensions": [{"Name": "TableName", "Value": table}],
+    }
+
+
+def describe(script: Scripted, names: list[str], *, metric: Any = (), composite: Any = ()) -> None:
+    script.answers(
+        "cloudwatch",
+        "describe_alarms",
+        {"MetricAlarms": list(metric), "CompositeAlarms": list(composite)},
+        AlarmNames=names,
+        AlarmTypes=["MetricAlarm", "CompositeAlarm"],
+    )
+
+
+def test_a_metric_alarm_gives_what_an_event_would_have_said(script: Scripted, scripted: Access) -> None:
+    describe(script, ["runs-writes"], metric=[table_alarm("runs-writes")])
+
+    metrics = AwsAlarms(scripted).metrics_of(["runs-writes"])
+
+    assert metrics == [
+        {
+            "metricStat": {
+                "metric": {
+                    "namespace": "AWS/DynamoDB",
+                    "name": "WriteThrottleEvents",
+                    "dimensions": {"TableName": "runs"},
+                }
+            }
+        }
+    ]
+    found = alarms.subjects_of(list(metrics), {})
+    assert isinstance(found, alarms.Found)
+    assert found.subjects == (TableSubject(table="runs"),)
+
+
+def test_metric_math_gives_its_metrics_and_its_expression(script: Scripted, scripted: Access) -> None:
+    metric = {
+        "Namespace": "AWS/Lambda",
+        "MetricName": "Throttles",
+        "Dimensions": [{"Name": "FunctionName", "Value": "checkout"}],
+    }
+    alarm = {
+        "AlarmName": "rate",
+        "Metrics": [
+            {"Id": "e1", "Expression": "m1 / 60"},
+            {"Id": "m1", "AccountId": "444455556666", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Sum"}},
+        ],
+    }
+    describe(script, ["rate"], metric=[alarm])
+
+    metrics = AwsAlarms(scripted).metrics_of(["rate"])
+
+    assert metrics[0] == {"expression": "m1 / 60"}
+    found = alarms.subjects_of(list(metrics), {})
+    assert isinstance(found, alarms.Found)
+    assert (found.subjects, found.account) == ((FunctionSubject(function="checkout"),), "444455556666")
+
+
+def test_a_composite_is_resolved_to_the_children_that_are_in_alarm(script: Scripted, scripted: Access) -> None:
+    rule = (
+        'ALARM("runs writes") OR (ALARM(arn:aws:cloudwatch:eu-west-1:111122223333:alarm:flows) AND NOT ALARM(deploy))'
+    )
+    describe(script, ["any"], composite=[{"AlarmName": "any", "AlarmRule": rule}])
+    describe(
+        script,
+        ["runs writes", "flows", "deploy"],
+        metric=[
+            table_alarm("runs writes"),
+            table_alarm("flows", table="flows", state="OK"),
+            table_alarm("deploy", table="deploys", state="INSUFFICIENT_DATA"),
+        ],
+    )
+
+    found = alarms.subjects_of(list(AwsAlarms(scripted).metrics_of(["any"])), {})
+
+    assert isinstance(found, alarms.Found)
+    assert found.subjects == (TableSubject(table="runs"),)
+
+
+def test_composites_of_composites_end_three_levels_down(script: Scripted, scripted: Access) -> None:
+    for level in range(4):
+        rule = {"AlarmName": f"level{level}", "AlarmRule": f"ALARM(level{level + 1})"}
+        describe(script, [f"level{level}"], composite=[rule])
+
+    assert AwsAlarms(scripted).metrics_of(["level0"]) == []
+
+
+def test_composites_that_name_each_other_are_asked_once(script: Scripted, scripted: Access) -> None:
+    describe(script, ["a"], composite=[{"AlarmName": "a", "AlarmRule": "ALARM(b) OR ALARM(a)"}])
+    describe(script, ["b"], composite=[{"AlarmName": "b", "AlarmRule": "ALARM(a)"}])
+
+    assert AwsAlarms(scripted).metrics_of(["a"]) == []
+
+
+def test_at_most_a_hundred_alarms_are_read(script: Scripted, scripted: Access) -> None:
+    rule = " OR ".join(f"ALARM(child{number})" for number in range(300))
+    describe(script, ["any"], composite=[{"AlarmName": "any", "AlarmRule": rule}])
+    describe(script, [f"child{number}" for number in range(99)])
+
+    assert AwsAlarms(scripted).metrics_of(["any"]) == []
+
+
+def test_an_alarm_nobody_knows_watches_nothing(script: Scripted, scripted: Access) -> None:
+    describe(script, ["gone"])
+
+    assert AwsAlarms(scripted).metrics_of(["gone"]) == []

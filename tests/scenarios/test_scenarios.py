@@ -1,0 +1,53 @@
+"""Every scenario beside this file comes out as it says: the mission's causes, in auto and in dry-run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.rehearsal import rehearse
+from sandbox.scenario import load
+
+FILES = sorted(Path(__file__).parent.glob("*.yaml"))
+
+
+def _story(outcome: dict[str, Any]) -> str:
+    lines = [*outcome["unmet"], *(str(error) for error in outcome["errors"])]
+    for incident in outcome["incidents"]:
+        lines += [f"{moment['minute']} {moment['event']} {moment['detail']}" for moment in incident["timeline"]]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_scenario_comes_out_as_it_says(file: Path) -> None:
+    """The expectation is met, nothing broke, and one symptom is one incident."""
+    outcome = rehearse(load(file))
+    assert outcome["expectation"] == "met", _story(outcome)
+    assert not outcome["errors"], _story(outcome)
+    assert len({incident["fingerprint"] for incident in outcome["incidents"]}) == len(outcome["incidents"])
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if not file.stem.endswith("dry-run")], ids=lambda file: file.stem
+)
+def test_dry_run_of_any_scenario_changes_nothing(file: Path) -> None:
+    """Whatever a scenario would do in auto, in dry-run no call that changes the account or dagy is even tried."""
+    scenario = load(file)
+    outcome = rehearse(scenario.model_copy(update={"expect": {}}), mode="dry-run")
+    assert outcome["mutations"] == []
+    assert [call for call in outcome["dagy_calls"] if call["method"] == "POST"] == []
+    assert all(incident["status"] in {"would-apply", "denied", "none"} for incident in outcome["incidents"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pool-hog-two-functions", "table-out-of-write-capacity", "runaway-backfill-provisioned", "hot-index-on-demand"],
+)
+def test_both_engines_tell_the_same_story(name: str) -> None:
+    """The real durable SDK and simulated time give the same record, the same changes and the same Slack thread."""
+    scenario = load(Path(__file__).parent / f"{name}.yaml")
+    simulated, durable = rehearse(scenario, engine="simulated"), rehearse(scenario, engine="durable")
+    for part in ("incidents", "mutations", "dagy_calls", "escalations", "final", "errors"):
+        assert durable[part] == simulated[part], part
+    told = [[(call["method"], call["text"]) for call in outcome["slack"]] for outcome in (simulated, durable)]
+    assert told[0] == told[1]

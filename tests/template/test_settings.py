@@ -1,0 +1,76 @@
+"""The stack's parameters and the library's settings are the same settings."""
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from unthrottle.settings import PARAMETERS, Settings, from_environment, from_parameters, snake, variable
+from unthrottle.wiring import Deployment
+
+NOT_SETTINGS = {"ConcurrencyAlarmThreshold", "ReserveConcurrency"}  # they shape the stack, no code reads them
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_mode_is_dry_run_unless_someone_says_otherwise(parameters: dict[str, dict[str, Any]]) -> None:
+    assert parameters["Mode"]["Default"] == "dry-run"
+    assert parameters["Mode"]["AllowedValues"] == ["dry-run", "approve", "auto"]
+
+
+def test_every_setting_is_a_parameter_and_every_parameter_a_setting(parameters: dict[str, dict[str, Any]]) -> None:
+    of_the_stack = {name for name in parameters if not name.startswith("Alarm")} - NOT_SETTINGS
+    assert of_the_stack == set(PARAMETERS)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_defaults_are_the_same_in_template_and_library(parameters: dict[str, dict[str, Any]], name: str) -> None:
+    required = {"SlackChannel", "SlackSecretArn"}  # nothing is deployed that cannot report
+    expected = None if name in required else _in_words(asdict(Settings())[snake(name)])
+    default = parameters[name].get("Default")
+    assert (None if default is None else str(default)) == expected
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_function_is_told_every_setting(functions: dict[str, dict[str, Any]], name: str) -> None:
+    plain: list[object] = [{"Ref": name}, {"Fn::Join": [",", {"Ref": name}]}]
+    for properties in functions.values():
+        assert properties["Environment"]["Variables"][variable(name)] in plain
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_library_takes_whatever_the_template_lets_through(parameters: dict[str, dict[str, Any]], name: str) -> None:
+    declared = parameters[name]
+    edges = [declared[key] for key in ("MinValue", "MaxValue", "Default") if key in declared]
+    for value in [*edges, *declared.get("AllowedValues", [])]:
+        from_environment({variable(name): str(value)})
+        from_parameters({name: value})
+
+
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if name not in {"MaxHourlyCost", "RetentionDays"}])
+def test_bounds_are_the_same_in_template_and_library(parameters: dict[str, dict[str, Any]], name: str) -> None:
+    declared = parameters[name]
+    for beyond in [declared[key] + step for key, step in (("MinValue", -1), ("MaxValue", 1)) if key in declared]:
+        with pytest.raises(Exception, match=name):
+            from_parameters({name: beyond})
+
+
+def test_every_function_is_told_all_that_the_wiring_needs_to_know(functions: dict[str, dict[str, Any]]) -> None:
+    for properties in functions.values():
+        told = dict.fromkeys(properties["Environment"]["Variables"], "told")
+        Deployment.read({**told, "AWS_REGION": "eu-west-1"})  # Lambda itself sets the Region
+
+
+def test_every_parameter_says_what_it_is_and_is_shown_in_a_group(template: dict[str, Any]) -> None:
+    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    shown = [name for group in groups for name in group["Parameters"]]
+    assert sorted(shown) == sorted(template["Parameters"])
+    assert [
+        name for name, declared in template["Parameters"].items() if len(declared.get("Description", "")) < 30
+    ] == []
