@@ -9,10 +9,10 @@ PIP_QUIET := --quiet --disable-pip-version-check --no-input
 export UNTHROTTLE_BUILD_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format types validate build build-host smoke bench clean
+.PHONY: help setup demo test check lint format types validate build build-host smoke chain sizes bench bench-quick faults faults-quick pictures clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready  ## .venv with the `unthrottle` command
 
@@ -36,9 +36,9 @@ demo: setup  ## the post-mortem's incident, healed in the sandbox
 	@$(BIN)/unthrottle demo
 
 test: setup  ## every test and every scenario
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto
 
-check: lint types test validate build smoke  ## what CI runs
+check: lint types test validate build smoke chain  ## what CI runs
 
 lint: setup
 	$(BIN)/ruff check .
@@ -53,6 +53,7 @@ types: setup
 
 validate: $(SAM_VENV)/.ready
 	$(SAM) validate --lint
+	$(SAM_VENV)/bin/cfn-lint member.yaml
 
 build: $(SAM_VENV)/.ready  ## what is deployed (python3.13, arm64), in .aws-sam
 	$(SAM) build
@@ -64,6 +65,12 @@ build-host: $(SAM_VENV)/.ready
 smoke: build-host .build/runtime/.ready  ## start every built function under Lambda's own bootstrap and send it an event
 	$(BIN)/python -m scripts.smoke .build/host .build/runtime
 
+chain: build-host .build/runtime/.ready  ## a whole incident through the built workflow, killed once and resumed
+	$(BIN)/python -m scripts.chain .build/host .build/runtime
+
+sizes: build build-host .build/runtime/.ready  ## zipped size, start and memory of each built function
+	$(BIN)/python -m scripts.sizes .aws-sam/build .build/host .build/runtime
+
 # What a managed runtime has besides Python: AWS's runtime client, and a boto3.
 .build/runtime/.ready: requirements-dev.txt layers/unthrottle/requirements.txt functions/respond/requirements.txt
 	@rm -rf .build/runtime && mkdir -p .build/runtime
@@ -74,8 +81,30 @@ smoke: build-host .build/runtime/.ready  ## start every built function under Lam
 	  --requirement .build/runtime/$$part.txt || exit 1; done
 	@touch $@
 
-bench: setup  ## the figures
-	@$(BIN)/python -m bench
+# Cloud Custodian as released, apart from everything else: it pins its own boto3.
+C7N_VENV := .venv-c7n
+$(C7N_VENV)/.ready: $(VENV)/.ready
+	@echo "setting up $(C7N_VENV) with Cloud Custodian, to compare with (once)"
+	@$(C7N_VENV)/bin/python -c '' 2>/dev/null || $(BIN)/python -m venv --clear $(C7N_VENV)
+	@$(C7N_VENV)/bin/python -m pip install $(PIP_QUIET) c7n==0.9.53
+	@touch $@
+
+bench: setup build-host .build/runtime/.ready $(C7N_VENV)/.ready  ## the figures, against what people use today (BENCH="--html FILE")
+	@$(BIN)/python -m bench $(BENCH)
+
+bench-quick: setup build-host .build/runtime/.ready $(C7N_VENV)/.ready  ## the same on fewer incidents, in two minutes
+	@$(BIN)/python -m bench --quick $(BENCH)
+
+faults: setup  ## break 1,500 calls to AWS, Slack and dagy, one at a time
+	@$(BIN)/python -m scripts.faults
+
+faults-quick: setup  ## a drawn sample of it
+	@$(BIN)/python -m scripts.faults --quick
+
+CHROMIUM ?= /usr/bin/chromium
+pictures: setup  ## Slack messages and the demo's page as PNG, checked in Chromium (needs node, npm, chromium)
+	@cd pictures && npm ci --no-audit --no-fund
+	@$(BIN)/python pictures/draw.py $(CHROMIUM)
 
 clean:  ## all that make made
-	rm -rf $(VENV) $(SAM_VENV) .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(SAM_VENV) .venv-c7n .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

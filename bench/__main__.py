@@ -1,152 +1,153 @@
-"""Print the figures: AWS calls until the action by size of account, time of a rehearsed day, sizes and start times.
+"""Measure everything and print it: `python -m bench [--quick] [--json FILE] [--html FILE] [--write-docs]`.
 
-Everything is measured now, on this machine; nothing is remembered. `--quick` leaves out the two largest accounts.
+Everything is measured now, on this machine; nothing is remembered. The seed makes the same incidents again.
+`--only accuracy,calls` measures some parts: diagnosis, accuracy, time, calls, cold, storms, scale.
 """
 
+import argparse
+import json
+import logging
+import os
 import platform
-import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from importlib import metadata
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from sandbox.rehearsal import rehearse
-from sandbox.scenario import Scenario, load
+from bench import calls, cold, custodian, diagnosis, scale, side_by_side, storms, times
+from bench.arena import OURS
+from bench.docs import write_docs
+from bench.page import page
+from bench.section import Section
 
+SEED = 20_261_129
+COUNT, QUICK_COUNT = 1_008, 42
+DIAGNOSES, QUICK_DIAGNOSES = 1_000, 100
+PARTS = ("diagnosis", "accuracy", "time", "calls", "storms", "scale", "cold")
 ROOT = Path(__file__).parent.parent
-SCENARIOS = ROOT / "tests" / "scenarios"
-HANDLERS = ("intake", "respond", "slack", "sweep", "audit")
 
 
-def main() -> None:
-    """Measure and print."""
-    quick = "--quick" in sys.argv[1:]
-    console = Console(highlight=False)
-    console.print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
-    _calls(console, quick=quick)
-    _day(console)
-    _starts(console)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    console.print(f"Peak memory of this benchmark: {peak:,.0f} MB")
+def main(arguments: list[str]) -> int:
+    """Measure and print; 0 also where a figure is not reached, for that is a finding and no failure."""
+    given = _parser().parse_args(arguments)
+    # Custodian's and moto's warnings are about their own business, and would break the tables.
+    logging.getLogger().addHandler(logging.NullHandler())
+    console = Console(highlight=False, width=150)
+    began = time.perf_counter()
+    wanted = tuple(given.only.split(",")) if given.only else PARTS
+    sections = _measured(given, wanted)
+    header = _header(given, time.perf_counter() - began)
+    console.print(" · ".join(f"{name} {value}" for name, value in header.items()))
+    for section in sections:
+        _print(console, section)
+    _print_goals(console, sections)
+    if given.json:
+        document = {**header, "sections": {section.key: section.as_json() for section in sections}}
+        Path(given.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if given.html:
+        Path(given.html).write_text(page(header, sections), encoding="utf-8")
+    if given.write_docs:
+        write_docs(ROOT / "docs" / "benchmarks.md", header, sections)
+        console.print("docs/benchmarks.md now holds these figures.")
+    return 0
 
 
-def _calls(console: Console, *, quick: bool) -> None:
-    """Count the AWS calls made with the Observer or Actor role until the first change."""
-    table = Table(title="AWS calls until the action", title_justify="left")
-    for column in ("what", "functions or indexes", "cause", "calls", "wall time of the rehearsal"):
-        table.add_column(column, justify="right" if column in {"functions or indexes", "calls"} else "left")
-    sizes = (362, 1_000) if quick else (362, 1_000, 10_000, 10_050)
-    for size in sizes:
-        _row(table, "pool", size, _pool(size))
-    for indexes in (0, 1, 20):
-        _row(table, "table", indexes, _table(indexes))
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what is claimed of Unthrottle.")
+    parser.add_argument("--quick", action="store_true", help="fewer incidents and smaller accounts, under two minutes")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--count", type=int, help="how many incidents are played side by side")
+    parser.add_argument("--only", default="", help=f"parts, separated by commas: {', '.join(PARTS)}")
+    parser.add_argument("--json", help="write everything to this file")
+    parser.add_argument("--html", help="write a page with charts to this file")
+    parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/benchmarks.md")
+    return parser
+
+
+def _measured(given: argparse.Namespace, wanted: tuple[str, ...]) -> list[Section]:
+    """Measure the wanted parts. What counts calls may run beside other things; what measures time runs alone."""
+    unknown = set(wanted) - set(PARTS)
+    if unknown:
+        raise SystemExit(
+            f"There is no part {', '.join(sorted(unknown))}. Nothing was measured. Parts: {', '.join(PARTS)}."
+        )
+    quick, seed, found = given.quick, given.seed, dict[str, Section]()
+    count = given.count or (QUICK_COUNT if quick else COUNT)
+    if "diagnosis" in wanted:
+        found["diagnosis"] = diagnosis.measure(seed, QUICK_DIAGNOSES if quick else DIAGNOSES, side_by_side.WORKERS)
+    played: side_by_side.Results = {}
+    if "accuracy" in wanted:
+        found["accuracy"], played = side_by_side.measure(seed, count, named=not quick)
+    with ProcessPoolExecutor(side_by_side.WORKERS, mp_context=get_context("spawn")) as workers:
+        beside = {}
+        if "storms" in wanted:
+            beside["storms"] = workers.submit(storms.measure, seed, quick=quick)
+        if "calls" in wanted:
+            beside["calls"] = workers.submit(calls.measure, quick=quick)
+        if "time" in wanted:
+            beside["time"] = workers.submit(times.measure, list(played.get(OURS, [])))
+        found |= {name: running.result() for name, running in beside.items()}
+    if "scale" in wanted:
+        found["scale"] = scale.measure(quick=quick)
+    if "cold" in wanted:
+        found["cold"] = cold.measure(quick=quick)
+    return [found[name] for name in PARTS if name in found]
+
+
+def _header(given: argparse.Namespace, seconds: float) -> dict[str, str]:
+    versions = {name: metadata.version(name) for name in ("boto3", "moto", "aws-durable-execution-sdk-python")}
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "seed": str(given.seed),
+        "mode": "quick" if given.quick else "full",
+        "Unthrottle": f"{metadata.version('unthrottle')} ({_commit()})",
+        "Python": platform.python_version(),
+        **versions,
+        "c7n": custodian.version() or "not installed",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}",
+        "took": f"{seconds / 60:.1f} min",
+    }
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    try:
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603  a fixed command
+    except FileNotFoundError:
+        return "no git"
+    return told.stdout.strip() or "no commit"
+
+
+def _print(console: Console, section: Section) -> None:
+    table = Table(title=section.title, title_justify="left")
+    for number, column in enumerate(section.columns):
+        table.add_column(column, justify="right" if number else "left")
+    for row in section.rows:
+        table.add_row(*row)
+    console.print()
+    console.print(table)
+    for note in section.notes:
+        console.print(f"  {note}")
+
+
+def _print_goals(console: Console, sections: list[Section]) -> None:
+    table = Table(title="Figures to reach", title_justify="left")
+    for column in ("figure", "found", "", "why not"):
+        table.add_column(column)
+    for goal in (goal for section in sections for goal in section.goals):
+        table.add_row(
+            goal.text, goal.found, "reached" if goal.reached else "NOT REACHED", "" if goal.reached else goal.why_not
+        )
+    console.print()
     console.print(table)
 
 
-def _row(table: Table, what: str, size: int, scenario: Scenario) -> None:
-    before = time.perf_counter()
-    outcome = rehearse(scenario)
-    seconds = time.perf_counter() - before
-    for incident in outcome["incidents"][:1]:
-        calls = outcome["aws_calls_until_action"].get(incident["id"])
-        table.add_row(what, f"{size:,}", incident["cause"], str(calls), f"{seconds:.1f} s")
-
-
-def _pool(functions: int) -> Scenario:
-    """Make an account in which one of `functions` functions holds the pool; 28 others suffer."""
-    return _scenario(
-        {
-            "version": 1,
-            "name": f"{functions} functions",
-            "minutes": 45,
-            "settings": {"Mode": "auto"},
-            "functions": [
-                {
-                    "name": "batch-processor",
-                    "trigger": {"type": "eventbridge"},
-                    "duration_ms": 45000,
-                    "demand": [[0, 20], [30, 2000]],
-                },
-                {"name": "pipe-{i:02d}", "count": 28, "trigger": {"type": "msk", "partitions": 3}, "demand": [[0, 3]]},
-                {"name": "quiet-{i:05d}", "count": functions - 29, "trigger": {"type": "api"}, "demand": [[0, 0.001]]},
-            ],
-        }
-    )
-
-
-def _table(indexes: int) -> Scenario:
-    """Make a provisioned table out of write capacity, with some indexes."""
-    return _scenario(
-        {
-            "version": 1,
-            "name": f"a table with {indexes} indexes",
-            "minutes": 45,
-            "settings": {"Mode": "auto"},
-            "tables": [
-                {
-                    "name": "dagy-runs-develop",
-                    "billing": "provisioned",
-                    "read": 100,
-                    "write": 50,
-                    "demand": {"write": [[0, 20], [20, 120]], "read": [[0, 40]]},
-                    "indexes": [{"name": f"by-{number}", "read": 50, "write": 200} for number in range(indexes)],
-                }
-            ],
-        }
-    )
-
-
-def _scenario(document: dict[str, Any]) -> Scenario:
-    import json  # noqa: PLC0415  only here: JSON is YAML, so the real loader reads it
-    import tempfile  # noqa: PLC0415
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "scenario.yaml"
-        file.write_text(json.dumps(document), encoding="utf-8")
-        return load(file)
-
-
-def _day(console: Console) -> None:
-    """Time the 362-function day of the post-mortem: 1,440 simulated minutes."""
-    scenario = load(SCENARIOS / "pool-hog-one-function.yaml")
-    before = time.perf_counter()
-    outcome = rehearse(scenario)
-    seconds = time.perf_counter() - before
-    incident = outcome["incidents"][0]
-    lost = outcome["final"]["throttled_minutes"]["lambda"]
-    console.print(
-        f"The 362-function day: {scenario.minutes:,} minutes rehearsed in {seconds:.1f} s; alarm at minute "
-        f"{incident['opened_minute']}, capped at minute {incident['acted_minute']}, recovered at minute "
-        f"{incident['recovered_minute']}, {lost} minutes with throttled victims."
-    )
-
-
-def _starts(console: Console) -> None:
-    """Time a new process that imports each handler, against one that imports boto3 and makes a client."""
-    base = _median(_runs("import boto3; boto3.client('dynamodb', region_name='eu-west-1')"))
-    console.print(f"import boto3 and one client: {base * 1000:,.0f} ms (median of 5 new processes)")
-    for name in HANDLERS:
-        code = f"import runpy; runpy.run_path({str(ROOT / 'functions' / name / 'app.py')!r})"
-        seconds = _median(_runs(code))
-        console.print(f"import of functions/{name}: {seconds * 1000:,.0f} ms, {seconds / base:.2f} x")
-
-
-def _runs(code: str) -> Iterator[float]:
-    for _ in range(6):
-        before = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603  our own code
-        yield time.perf_counter() - before
-
-
-def _median(values: Iterator[float]) -> float:
-    kept = sorted(list(values)[1:])  # the first one warms the disk's cache
-    return kept[len(kept) // 2]
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -13,7 +13,19 @@ from typing import Annotated
 import typer
 
 from cli.exits import Exit
-from unthrottle.errors import BadInput, UnthrottleError
+from cli.options import (
+    AccountsOption,
+    AtOption,
+    JsonOption,
+    ProfileOption,
+    QuietOption,
+    RegionOption,
+    RegionsOption,
+    RoleOption,
+    ShareOption,
+    StackOption,
+)
+from unthrottle.errors import BadInput, NotAllowed, TryAgain, UnthrottleError
 
 commands = typer.Typer(
     name="unthrottle",
@@ -22,6 +34,9 @@ commands = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+_ALLOW = "Use credentials that may do this (docs/audit.md lists what is needed), another --profile, or a role there with --role."
 
 
 class ModeOption(StrEnum):
@@ -68,6 +83,150 @@ def demo(
     raise typer.Exit(told(show=show))
 
 
+@commands.command()
+def audit(
+    *,
+    as_json: JsonOption = False,
+    html: Annotated[Path | None, typer.Option(help="Write it as one HTML page, too.")] = None,
+    slack: Annotated[
+        bool, typer.Option("--slack", help="Post the summary to UNTHROTTLE_SLACK_CHANNEL instead.")
+    ] = False,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Back-test: what it would have done since then (a time, or 14d).")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Back-test until then; now if left out.")] = None,
+    account: AccountsOption = None,
+    region: RegionsOption = None,
+    role: RoleOption = None,
+    profile: ProfileOption = None,
+    against: Annotated[
+        Path | None, typer.Option(help="An earlier --json document: say what is new and what is gone.")
+    ] = None,
+    owner_tag: Annotated[
+        list[str] | None, typer.Option(help="Tag that names the owner; repeatable, the first one set counts.")
+    ] = None,
+    max_pool_share: ShareOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Say where accounts are exposed now, or with --from what would have been done then. Reads only."""
+    from cli.audits import Output, Where, back_test  # noqa: PLC0415  boto3 is loaded by the commands that need it
+    from cli.audits import audit as look  # noqa: PLC0415
+    from unthrottle.audit.document import OWNER_TAGS  # noqa: PLC0415
+
+    where = Where(profile=profile, regions=tuple(region or ()), accounts=tuple(account or ()), role=role)
+    output = Output(
+        as_json=as_json, html=html, slack=slack, quiet=quiet, against=against, owner_tags=tuple(owner_tag or OWNER_TAGS)
+    )
+    if start is None:
+        if end is not None:
+            raise BadInput("--to needs --from: a back-test has a beginning. Nothing was sent.")
+        raise typer.Exit(look(where, output, max_pool_share=max_pool_share))
+    raise typer.Exit(back_test(where, output, start, end, max_pool_share=max_pool_share))
+
+
+@commands.command()
+def diagnose(
+    resource: Annotated[str, typer.Argument(help="Table, table/NAME/index/NAME, function, ARN, or `pool`.")],
+    *,
+    at: AtOption = None,
+    as_json: JsonOption = False,
+    account: Annotated[str | None, typer.Option(help="Account to look at, with --role.")] = None,
+    region: RegionOption = None,
+    role: RoleOption = None,
+    profile: ProfileOption = None,
+    max_pool_share: ShareOption = None,
+) -> None:
+    """Say why one table or function is throttled, now or then, and what would be done. Reads only."""
+    from cli.audits import Where  # noqa: PLC0415
+    from cli.audits import diagnose as look  # noqa: PLC0415
+
+    where = Where(
+        profile=profile, regions=(region,) if region else (), accounts=(account,) if account else (), role=role
+    )
+    raise typer.Exit(look(where, resource, at, as_json=as_json, max_pool_share=max_pool_share))
+
+
+@commands.command()
+def incidents(
+    incident_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One incident, with its story.")] = None,
+    *,
+    export: Annotated[bool, typer.Option("--export", help="Print the whole record as JSON.")] = False,
+    as_json: JsonOption = False,
+    stack: StackOption = None,
+    region: RegionOption = None,
+    profile: ProfileOption = None,
+) -> None:
+    """List the incidents of a deployment, or tell one."""
+    from cli.incidents import listed, told  # noqa: PLC0415
+
+    if incident_id is None:
+        raise typer.Exit(listed(stack, region, profile, as_json=as_json or export))
+    raise typer.Exit(told(stack, region, profile, incident_id, as_json=as_json or export))
+
+
+def _decision(verb: str, words: str) -> None:
+    def decide(
+        incident_id: Annotated[str, typer.Argument(metavar="ID")],
+        stack: StackOption = None,
+        region: RegionOption = None,
+        profile: ProfileOption = None,
+    ) -> None:
+        from cli.incidents import decided  # noqa: PLC0415
+
+        raise typer.Exit(decided(stack, region, profile, incident_id, verb))
+
+    decide.__doc__ = words
+    commands.command(name=verb)(decide)
+
+
+_decision("approve", "Say yes to the change an incident asks about.")
+_decision("reject", "Say no to the change an incident asks about.")
+_decision("revert", "Give a change back now, before its lease ends.")
+_decision("keep", "Let a change stay for good.")
+
+
+@commands.command()
+def pause(
+    duration: Annotated[str | None, typer.Argument(help="Such as 90m, 2h, 1d; without it until `resume`.")] = None,
+    stack: StackOption = None,
+    region: RegionOption = None,
+    profile: ProfileOption = None,
+) -> None:
+    """Stop all new changes at once. Diagnosing, reporting and giving back go on."""
+    from cli.incidents import paused  # noqa: PLC0415
+
+    raise typer.Exit(paused(stack, region, profile, duration))
+
+
+@commands.command()
+def resume(stack: StackOption = None, region: RegionOption = None, profile: ProfileOption = None) -> None:
+    """End a pause."""
+    from cli.incidents import resumed  # noqa: PLC0415
+
+    raise typer.Exit(resumed(stack, region, profile))
+
+
+@commands.command()
+def doctor(
+    as_json: JsonOption = False,
+    stack: StackOption = None,
+    region: RegionOption = None,
+    profile: ProfileOption = None,
+) -> None:
+    """Say whether a deployment could act now: its stack, pool, secrets, Slack, dagy, alarms. Reads only."""
+    from cli.doctor import doctor as examine  # noqa: PLC0415
+
+    raise typer.Exit(examine(stack, region, profile, as_json=as_json))
+
+
+@commands.command(name="uninstall-check")
+def uninstall_check(stack: StackOption = None, region: RegionOption = None, profile: ProfileOption = None) -> None:
+    """Say what must be given back before the stack is deleted. Reads only."""
+    from cli.incidents import uninstall_check as check  # noqa: PLC0415
+
+    raise typer.Exit(check(stack, region, profile))
+
+
 def app(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     sys.exit(run(arguments))
@@ -89,6 +248,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(error, file=sys.stderr)
         return Exit.WRONG_INPUT
+    except NotAllowed as error:
+        print(f"{error} {_ALLOW}" if error.code not in {"Expired", "NoCredentials"} else error, file=sys.stderr)
+        return Exit.FAILED
+    except TryAgain as error:
+        said = str(error).removesuffix("; it is tried again.").rstrip(".")
+        print(f"{said}. Repeat the command later.", file=sys.stderr)
+        return Exit.FAILED
     except UnthrottleError as error:
         print(error, file=sys.stderr)
         return Exit.FAILED

@@ -7,24 +7,23 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from cli.exits import Exit
 from cli.story import tell
-from sandbox.rehearsal import rehearse
-from sandbox.rehearsal.parameters import checked
+from sandbox.rehearsal import EngineName, check, rehearse
 from sandbox.scenario import Scenario, ScenarioError, load
-from unthrottle.errors import SettingsError
+from unthrottle.errors import BadInput
 
 Document = dict[str, Any]
 
 
 def play(files: Sequence[Path], *, as_json: bool, mode: str | None, engine: str) -> Exit:
     """Play all files in their order and print the outcome. Returns the exit code."""
-    scenarios = _read(files, mode)
+    chosen: EngineName = "durable" if engine == "durable" else "simulated"
+    scenarios = _read(files, mode, chosen)
     if scenarios is None:
         return Exit.WRONG_INPUT
-    chosen: Literal["simulated", "durable"] = "durable" if engine == "durable" else "simulated"
     documents: list[Document] = []
     for scenario in scenarios:
         documents.append(_played(scenario, mode, chosen))
@@ -43,18 +42,18 @@ def has_failed(document: Document) -> bool:
     return document["expectation"] == "not met" or any(not error["expected"] for error in document["errors"])
 
 
-def _read(files: Sequence[Path], mode: str | None) -> list[Scenario] | None:
+def _read(files: Sequence[Path], mode: str | None, engine: EngineName) -> list[Scenario] | None:
     """Read all files; None when one cannot be used, after saying why."""
     scenarios: list[Scenario] = []
     complaints: list[str] = []
     for file in files:
         try:
             scenario = load(file)
-            checked(scenario.settings, mode)
+            check(scenario, mode=mode, engine=engine)
         except ScenarioError as error:
             complaints.append(str(error))
-        except SettingsError as error:
-            complaints.append(f"{file}: settings: {error}")
+        except BadInput as error:
+            complaints.append(f"{file}: {error}")
         else:
             scenarios.append(scenario)
     if complaints:
@@ -63,7 +62,7 @@ def _read(files: Sequence[Path], mode: str | None) -> list[Scenario] | None:
     return scenarios
 
 
-def _played(scenario: Scenario, mode: str | None, engine: Literal["simulated", "durable"]) -> Document:
+def _played(scenario: Scenario, mode: str | None, engine: EngineName) -> Document:
     try:
         return rehearse(scenario, mode=mode, engine=engine)
     except Exception as error:  # noqa: BLE001  one scenario that breaks the sandbox must not hide the others

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from unthrottle.errors import Busy, Conflict
-from unthrottle.incident import Incident
+from unthrottle.incident import Incident, Wish
 from unthrottle.plan import SwitchToOnDemand
 from unthrottle.ports import Duplicate, Joined, Ledger, Opened
 
@@ -60,7 +60,7 @@ class MemoryIncidents:
         stored = self._records.get(incident.id)
         if stored is None:
             raise Conflict(f"{incident.id} is not here. Nothing was changed.")
-        kept = replace(written, triggers=stored.triggers)
+        kept = replace(written, triggers=stored.triggers, wish=stored.wish)
         if stored.version != incident.version and stored != kept:
             raise Conflict(f"{incident.id} is at version {stored.version}, not at {incident.version}.")
         self._records[incident.id] = kept
@@ -100,7 +100,18 @@ class MemoryIncidents:
         for resource in self._resources.values():
             if resource.holder == incident.id:
                 resource.holder = None
+                if not incident.may_have_acted:
+                    resource.last_action_at = None
+                    resource.switches.pop(incident.id, None)
         return written
+
+    def wish(self, incident_id: str, wish: Wish) -> bool:
+        """Note what a person wants done with an open incident's change. False: there is none, or it is closed."""
+        stored = self._records.get(incident_id)
+        if stored is None or not stored.is_open:
+            return False
+        self._records[incident_id] = replace(stored, wish=wish)
+        return True
 
     def ledger(self, account: str, region: str, resources: Sequence[str], now: datetime) -> Ledger:
         """Return what other incidents do and did; `held_by` names whoever holds a resource, the asker too."""
@@ -134,7 +145,12 @@ class MemoryIncidents:
         found = [self._records[incident_id] for incident_id in self._open.values()]
         return tuple(sorted(found, key=lambda incident: (incident.opened_at, incident.id)))
 
-    def recent(self, limit: int) -> tuple[Incident, ...]:
+    def untold(self) -> tuple[Incident, ...]:
+        """Return the closed incidents of which Slack has not taken every report, oldest first."""
+        found = [one for one in self._records.values() if one.closed_at is not None and one.outbox]
+        return tuple(sorted(found, key=lambda incident: (incident.opened_at, incident.id)))
+
+    def recent(self, limit: int, *, since: datetime | None = None) -> tuple[Incident, ...]:  # noqa: ARG002  nothing is old here
         """Return the newest incidents, newest first."""
         order = sorted(self._records.values(), key=lambda incident: (incident.opened_at, incident.id), reverse=True)
         return tuple(order[:limit])

@@ -10,9 +10,11 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,7 +40,11 @@ class Failed:
 Answer = Replied | Failed
 
 
-class _Server(ThreadingHTTPServer):
+class QuietServer(ThreadingHTTPServer):
+    """Listens on loopback, in threads that end with the process."""
+
+    daemon_threads = True
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Be silent about a connection that ended: its process was ended after it had answered."""
         if not isinstance(sys.exception(), ConnectionError):
@@ -95,8 +101,7 @@ class RuntimeApi:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class named it
                 """Stay silent: the function's own output is what matters."""
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = QuietServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def __enter__(self) -> Self:
@@ -130,6 +135,73 @@ class RuntimeApi:
         return Failed(kind="Silence", message=f"no answer within {timeout_s:g} s")
 
 
+class FunctionProcess:
+    """One execution environment: a process with a function in it, which keeps what it holds between events.
+
+    *function* is the built folder; *path* is what else may be imported (layer, runtime client). This interpreter runs
+    it without its own site-packages.
+    """
+
+    def __init__(
+        self, function: Path, *, path: Sequence[Path], environment: dict[str, str], handler: str = "app.handler"
+    ) -> None:
+        self._held = ExitStack()
+        self._api = self._held.enter_context(RuntimeApi())
+        self._output = self._held.enter_context(
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  it is entered one line above
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-S", "-m", "awslambdaric", handler],
+            cwd=function,
+            env={
+                "PATH": os.defpath,
+                "LANG": "C.UTF-8",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": os.pathsep.join(str(part.resolve()) for part in path),
+                "AWS_LAMBDA_RUNTIME_API": self._api.address,
+                "AWS_LAMBDA_FUNCTION_NAME": function.name,
+                "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+                "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+                "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+                "AWS_LAMBDA_LOG_STREAM_NAME": "smoke",
+                "LAMBDA_TASK_ROOT": str(function.resolve()),
+                **environment,
+            },
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._held.close()
+
+    def send(self, event: object, timeout_s: float = 30) -> Answer:
+        """Send one event and wait for the answer."""
+        self._api.send(event)
+        return self._api.answer(self.process, timeout_s)
+
+    def peak_mb(self) -> float | None:
+        """The most memory the process has held. None where the system does not tell."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        if not status.exists():
+            return None
+        found = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), None)
+        return None if found is None else int(found.split()[1]) / 1024
+
+    def output(self) -> str:
+        """Read what the process wrote so far."""
+        self._output.flush()
+        self._output.seek(0)
+        return self._output.read()
+
+
 def invoke(
     function: Path,
     event: object,
@@ -141,33 +213,10 @@ def invoke(
 ) -> tuple[Answer, str]:
     """Start *function*'s handler in a fresh process and send it one event.
 
-    *function* is the built folder; *path* is what else may be imported (layer, runtime client). This interpreter runs
-    it without its own site-packages. Answers the outcome and whatever the process wrote.
+    Answers the outcome and whatever the process wrote; see `FunctionProcess` for the rest.
     """
-    with RuntimeApi() as api:
-        process = subprocess.Popen(
-            [sys.executable, "-S", "-m", "awslambdaric", handler],
-            cwd=function,
-            env={
-                "PATH": os.defpath,
-                "LANG": "C.UTF-8",
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "PYTHONPATH": os.pathsep.join(str(part.resolve()) for part in path),
-                "AWS_LAMBDA_RUNTIME_API": api.address,
-                "AWS_LAMBDA_FUNCTION_NAME": function.name,
-                "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-                "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
-                "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
-                "AWS_LAMBDA_LOG_STREAM_NAME": "smoke",
-                "LAMBDA_TASK_ROOT": str(function.resolve()),
-                **environment,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        api.send(event)
-        answer = api.answer(process, timeout_s)
-        process.kill()
-        output, _ = process.communicate()
-    return answer, output
+    with FunctionProcess(function, path=path, environment=environment, handler=handler) as running:
+        answer = running.send(event, timeout_s)
+        running.process.kill()
+        running.process.wait()
+        return answer, running.output()

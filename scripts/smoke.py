@@ -96,7 +96,12 @@ CASES = (
         ),
         has_own_boto3=True,
     ),
-    Case(function="SlackFunction", event=UNSIGNED, expected="status 401", is_healthy=_replied('"statusCode": 401')),
+    Case(
+        function="SlackFunction",
+        event=UNSIGNED,
+        expected="status 503, since without its secret it believes nobody",
+        is_healthy=_replied('"statusCode": 503'),
+    ),
     Case(function="SweepFunction", event={}, expected="AWS is out of reach", is_healthy=_went_as_far_as_aws),
     Case(function="AuditFunction", event={}, expected="AWS is out of reach", is_healthy=_went_as_far_as_aws),
 )
@@ -113,14 +118,19 @@ def trouble(case: Case, answer: Answer) -> str | None:
             return f"expected {case.expected}, got {json.dumps(payload)[:500]}"
 
 
+def libraries(case: Case, build: Path, runtime: Path) -> list[Path]:
+    """What a function may import besides its own folder."""
+    common = [build / "UnthrottleLayer" / "python", runtime / "client"]
+    return common if case.has_own_boto3 else [*common, runtime / "sdk"]
+
+
 def main(build: Path, runtime: Path) -> int:
     """Run every case and print one line each; 0 when all are healthy."""
     bad = 0
     for case in CASES:
-        libraries = [build / "UnthrottleLayer" / "python", runtime / "client"]
-        if not case.has_own_boto3:
-            libraries.append(runtime / "sdk")
-        answer, output = invoke(build / case.function, case.event, path=libraries, environment=dict(ENVIRONMENT))
+        answer, output = invoke(
+            build / case.function, case.event, path=libraries(case, build, runtime), environment=dict(ENVIRONMENT)
+        )
         wrong = trouble(case, answer)
         print(f"{case.function:16} {'ok: ' + case.expected if wrong is None else 'BROKEN: ' + wrong}")
         if wrong is not None:

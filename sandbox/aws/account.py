@@ -187,7 +187,7 @@ class EmbeddedAccount:
         created: datetime | None = None,
     ) -> TableRecord:
         """Put a table into the account; *indexes* are (name, read, write), with 0 and 0 on an on-demand table."""
-        on_demand = billing == "on-demand"
+        on_demand, used = billing == "on-demand", sorted(switches)
         warm = (ON_DEMAND_WARM_READ, ON_DEMAND_WARM_WRITE) if on_demand else (read, write)
         record = TableRecord(
             name=name,
@@ -196,8 +196,8 @@ class EmbeddedAccount:
             read=0 if on_demand else read,
             write=0 if on_demand else write,
             summary_present=on_demand if summary_present is None else summary_present,
-            last_on_demand=created if on_demand else None,
-            switches=sorted(switches),
+            last_on_demand=max(used, default=created if on_demand else None),
+            switches=used,
             switch_takes=switch_takes,
             max_on_demand_read=max_on_demand_read,
             max_on_demand_write=max_on_demand_write,
@@ -225,6 +225,15 @@ class EmbeddedAccount:
     def set_reserved(self, name: str, reserved: int | None) -> None:
         """Set a reservation, or take it away with None, with no check: someone was allowed to."""
         self.functions[name].reserved = reserved
+        self.changed()
+
+    def add_index(self, name: str, index: str, *, read: int, write: int) -> None:
+        """Create an index; on an on-demand table it has no numbers. It is there at once: backfilling is not emulated."""
+        table = self.tables[name]
+        on_demand = table.reported_billing == "on-demand"
+        table.indexes[index] = IndexRecord(
+            name=index, read=0 if on_demand else read, write=0 if on_demand else write, warm_read=read, warm_write=write
+        )
         self.changed()
 
     def set_billing(

@@ -12,6 +12,17 @@ TIMEOUT_BEFORE: Final = "timeout-before"
 TIMEOUT_AFTER: Final = "timeout-after"
 CRASH_BEFORE: Final = "crash-before"
 CRASH_AFTER: Final = "crash-after"
+REFUSED: Final = "refused"
+SLOW: Final = "slow"
+MALFORMED: Final = "malformed"
+TRUNCATED: Final = "truncated"
+
+BEFORE: Final = frozenset({TIMEOUT_BEFORE, CRASH_BEFORE, REFUSED})
+"""Words of faults that strike before the call has an effect."""
+AFTER: Final = frozenset({TIMEOUT_AFTER, CRASH_AFTER, SLOW, MALFORMED, TRUNCATED})
+"""Words of faults that lose the answer: the call had its effect."""
+ALWAYS: Final = 1_000_000_000
+"""As many times as anybody calls."""
 
 # Throttling and server errors come with these statuses; the client decides by them whether to try again.
 STATUS: Final[Mapping[str, int]] = {
@@ -85,15 +96,21 @@ Handler = Callable[[Request], Answer | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The *nth* matching request fails, counting every attempt a client makes from 1.
+    """The *nth* matching request fails, and the next ones up to *times*, counting every attempt a client makes from 1.
 
-    `error` is an AWS code, or timeout-before, timeout-after (the change happens, the answer is lost), crash-before,
-    crash-after (the process dies).
+    `error` is an AWS code, or timeout-before, refused (no connection), timeout-after (the change happens, the answer is
+    lost), slow (it comes after the client's limit, which is the same to the client), malformed, truncated (it comes and
+    cannot be read), crash-before, crash-after (the process dies).
     """
 
     call: str
     nth: int = 1
+    times: int = 1
     error: str
+
+    def strikes(self, number: int) -> bool:
+        """Say whether the *number*-th call fails."""
+        return self.nth <= number < self.nth + self.times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

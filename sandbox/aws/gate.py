@@ -20,18 +20,21 @@ import botocore.endpoint
 import botocore.retries.bucket
 import botocore.waiter
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.model import OperationModel
 from moto.core.botocore_stubber import BotocoreStubber
 
 from sandbox.aws import wire
 from sandbox.aws.calls import (
+    AFTER,
+    BEFORE,
     CRASH_AFTER,
     CRASH_BEFORE,
+    MALFORMED,
+    REFUSED,
     STATUS,
-    TIMEOUT_AFTER,
-    TIMEOUT_BEFORE,
+    TRUNCATED,
     Answer,
     Call,
     Fault,
@@ -168,12 +171,14 @@ class Gate:
     ) -> AWSResponse | None:
         request = self._request(event_name, sent)
         fault = self._fault(request)
-        if fault in {TIMEOUT_BEFORE, CRASH_BEFORE}:
+        if fault is not None and fault in BEFORE:
             self._record(request, fault)
             raise _breakdown(fault, sent)
-        if fault is not None and fault not in {TIMEOUT_AFTER, CRASH_AFTER}:
+        if fault is not None and fault not in AFTER:
             return self._refuse(request, sent, Refuse(code=fault, message=f"{request.call} was made to fail."))
         response = self._answer(request, sent, onward, lost=fault)
+        if fault in {MALFORMED, TRUNCATED} and response is not None:
+            return wire.spoilt(response, cut=fault == TRUNCATED)
         if fault is not None:
             raise _breakdown(fault, sent)
         return response
@@ -222,7 +227,7 @@ class Gate:
         with self._lock:
             number = self._counts[request.call] = self._counts.get(request.call, 0) + 1
         for fault in self.faults:
-            if fault.call == request.call and fault.nth == number:
+            if fault.call == request.call and fault.strikes(number):
                 return fault.error
         return None
 
@@ -292,6 +297,8 @@ class Gate:
 def _breakdown(fault: str, sent: AWSPreparedRequest) -> BaseException:
     if fault in {CRASH_BEFORE, CRASH_AFTER}:
         return ProcessDied(f"{fault} at {sent.url}")
+    if fault == REFUSED:
+        return EndpointConnectionError(endpoint_url=sent.url)
     return ReadTimeoutError(endpoint_url=sent.url)
 
 

@@ -57,6 +57,16 @@ def failure(service: str, code: str, message: str, status: int, request: AWSPrep
     )
 
 
+def spoilt(response: AWSResponse, *, cut: bool) -> AWSResponse:
+    """Make an answer unreadable: *cut* in the middle, or something else than the service would say."""
+    body = response.content[: len(response.content) // 2] if cut else b"\x00<html>not what was asked for"
+    fields = HTTPHeaders()
+    for name, value in response.headers.items():
+        if name.lower() not in {"content-length", "x-amz-crc32"}:
+            fields[name] = value
+    return AWSResponse(response.url, response.status_code, fields, MockRawResponse(body))
+
+
 def _response(request: AWSPreparedRequest, status: int, headers: dict[str, str], body: str | bytes) -> AWSResponse:
     fields = HTTPHeaders()
     for name, value in headers.items():

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from aws_durable_execution_sdk_python import state as sdk_state
+from aws_durable_execution_sdk_python.exceptions import DurableExecutionsError
 from aws_durable_execution_sdk_python.lambda_service import LambdaClient
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -192,7 +193,7 @@ class DurableService:
             journal.due = self._clock() + RESTART
             self._restarted()
             return
-        except (BotoCoreError, ClientError, RuntimeError, OSError) as error:
+        except (BotoCoreError, ClientError, DurableExecutionsError, RuntimeError, OSError) as error:
             self._invocation_failed(journal, error)
             return
         journal.failed_invocations = 0

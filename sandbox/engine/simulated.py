@@ -21,8 +21,8 @@ from unthrottle.ports import Answered, Expired, Run
 
 T = TypeVar("T")
 
-PAUSES = (timedelta(seconds=5), timedelta(seconds=10), timedelta(seconds=20))
-"""Between the attempts of a step that raises TryAgain; after the last attempt it fails."""
+PAUSES_S = (5, 10, 20)
+"""Between the attempts of a step that raises TryAgain, or longer where it asks for it; after the last it fails."""
 RESTART = timedelta(seconds=5)
 """After a process died, until the execution is taken up again."""
 LIFE = timedelta(days=90)
@@ -123,8 +123,9 @@ class SimulatedRun:
             from_json(returns, json.loads(result))  # what could not be read back is no result
             operation.result = result
         except TryAgain as error:
-            if operation.attempts <= len(PAUSES):
-                operation.due = self._clock() + PAUSES[operation.attempts - 1]
+            pause = error.pause_s(PAUSES_S, operation.attempts)
+            if pause is not None:
+                operation.due = self._clock() + timedelta(seconds=pause)
                 self._wait_until(operation)
             operation.failed = (type(error).__name__, str(error))
         except UnthrottleError as error:

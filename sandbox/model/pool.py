@@ -7,6 +7,8 @@ execution running for one minute. Rules:
 - A function with a reservation serves up to it and draws on nothing else.
 - The others share what the reservations leave, in proportion to the new work of this minute; work that waited comes
   back into the room that is left.
+- Synchronous requests are at most ten a second for each execution of the reservation, or of the account's limit.
+- A function gets 1,000 new environments at once and 100 a second after that; what comes faster is refused meanwhile.
 - What synchronous callers want and do not get is refused for good. Asynchronous events, queues and streams wait, first
   in first out, until served, too old, or received too often.
 
@@ -26,6 +28,14 @@ from sandbox.scenario.format import FunctionSpec
 
 EPSILON = 1e-6
 """Slot-minutes below this are rounding, not work."""
+REQUESTS_PER_MINUTE = 600
+"""Synchronous requests a minute for each execution: ten a second (AWS: "Lambda quotas")."""
+NEW_AT_ONCE = 1000
+NEW_PER_MINUTE = 6000
+"""New environments of one function: 1,000 every ten seconds, refilled continuously and not saved up (AWS: "Lambda scaling
+behavior")."""
+STAYS_WARM = 0.9
+"""Part of the idle environments that is still there a minute later."""
 RETRY_MINUTES = 5
 """The longest pause between two tries of a waiting asynchronous event (AWS: "Error handling for asynchronous
 invocation": 1 second to 5 minutes, longer when the queue is long)."""
@@ -53,6 +63,15 @@ class PoolMinute:
     """Slots in use in the account."""
     set_aside: float
     account: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pace:
+    """What each function can run in a minute by its rates: on the mean, how much comes too late, and at the end."""
+
+    able: Floats
+    late: Floats
+    reached: Floats
 
 
 @dataclass(slots=True)
@@ -96,6 +115,8 @@ class Pool:
         self._gone = np.zeros(len(specs))
         """Work that is no longer in the system, whatever became of it."""
         self._oldest = np.zeros(len(specs), dtype=np.intp)
+        self._environments = np.zeros(len(specs))
+        """Environments that are there already."""
         self._starved_since = np.full(len(specs), -1, dtype=np.intp)
         self.ledger = Ledger(np.zeros(len(specs)))
 
@@ -104,7 +125,14 @@ class Pool:
         column = minute + self.history
         arrived = self._demand[self._pattern, column]
         present = np.maximum(0.0, self._arrived_by[self._pattern, column] - self._gone)
-        served, unreserved = self._serve(arrived, present, limits)
+        eligible = np.minimum(present, limits.source)
+        pace = _Pace(able=eligible, late=np.zeros_like(eligible), reached=eligible)
+        if minute >= 0:
+            pace = self._in_time(self._in_rate(eligible, limits), limits)
+        served, unreserved = self._serve(arrived, pace.able, limits)
+        # What is served is the mean of the minute; a function that grew through it ended with more.
+        ended = np.minimum(pace.reached, served + pace.late)
+        self._environments = np.maximum(ended, STAYS_WARM * self._environments)
         if minute < 0:
             self._gone = self._arrived_by[self._pattern, column].copy()
             self._oldest[:] = column + 1
@@ -123,7 +151,6 @@ class Pool:
                 set_aside=limits.set_aside,
                 account=limits.account,
             )
-        eligible = np.minimum(present, limits.source)
         unserved = np.maximum(0.0, eligible - served)
         unserved[unserved < EPSILON] = 0.0
         refused = np.where(self.waits, 0.0, unserved)
@@ -153,9 +180,8 @@ class Pool:
             account=limits.account,
         )
 
-    def _serve(self, arrived: Floats, present: Floats, limits: PoolLimits) -> tuple[Floats, float]:
+    def _serve(self, arrived: Floats, eligible: Floats, limits: PoolLimits) -> tuple[Floats, float]:
         """Share the slots of one minute; answers what each function runs and how much of it is from the pool."""
-        eligible = np.minimum(present, limits.source)
         fresh = np.minimum(arrived, eligible)
         has_reservation = ~np.isnan(limits.reserved)
         own = np.where(has_reservation, limits.reserved, limits.provisioned)
@@ -169,6 +195,28 @@ class Pool:
         # Where new work is already cut short there is no room, and nothing comes back.
         second = back * _fraction(max(0.0, room), float(back.sum()))
         return served + first + second, float(first.sum() + second.sum())
+
+    def _in_rate(self, eligible: Floats, limits: PoolLimits) -> Floats:
+        """Cut what synchronous callers ask for to the request rate; short runs reach it before their concurrency."""
+        calls = np.where(self.waits | self.managed, 0.0, eligible * self.runs_per_slot)
+        reserved = ~np.isnan(limits.reserved)
+        fraction = np.full_like(
+            eligible, _fraction(REQUESTS_PER_MINUTE * limits.account, float(calls[~reserved].sum()))
+        )
+        own = REQUESTS_PER_MINUTE * np.where(reserved, limits.reserved, 0.0)
+        fraction = np.where(reserved, np.minimum(1.0, own / np.maximum(calls, EPSILON)), fraction)
+        return np.where(calls > 0, eligible * fraction, eligible)
+
+    def _in_time(self, eligible: Floats, limits: PoolLimits) -> "_Pace":
+        """Cut off what came before there were environments for it: the mean over a minute of a steady rise.
+
+        Pollers of queues, streams and Kafka add themselves more slowly than that, and are never too fast.
+        """
+        wanted = np.minimum(eligible, limits.account)
+        rise = np.maximum(0.0, wanted - np.maximum(self._environments, limits.provisioned) - NEW_AT_ONCE)
+        late = np.where(rise <= NEW_PER_MINUTE, rise**2 / (2 * NEW_PER_MINUTE), rise - NEW_PER_MINUTE / 2)
+        late[self.managed | self.is_queue | self.is_stream | self.is_kafka] = 0.0
+        return _Pace(able=eligible - late, late=late, reached=wanted - np.maximum(0.0, rise - NEW_PER_MINUTE))
 
     def _expire(self, column: int, served: Floats, left: Floats, throttled: Floats, limits: PoolLimits) -> Floats:
         """Take out what is too old, or was received too often, and book it."""

@@ -4,7 +4,7 @@
 the stand-ins and an engine around the bot's real handlers; it knows nothing of causes or actions.
 """
 
-from sandbox.rehearsal.rehearse import Rehearsal, Watch, rehearse
+from sandbox.rehearsal.rehearse import Rehearsal, Watch, check, rehearse
 from sandbox.rehearsal.scene import EngineName
 
-__all__ = ["EngineName", "Rehearsal", "Watch", "rehearse"]
+__all__ = ["EngineName", "Rehearsal", "Watch", "check", "rehearse"]

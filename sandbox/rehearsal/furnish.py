@@ -30,6 +30,7 @@ def furnished(scenario: Scenario) -> EmbeddedAccount:
         concurrency_limit=given.concurrency_limit,
         unreserved_floor=given.unreserved_floor,
     )
+    account.calendar_state = "OPEN" if given.change_calendar == "open" else "CLOSED"
     for function in scenario.expanded_functions():
         _add_function(account, function, scenario)
     for table in scenario.tables:

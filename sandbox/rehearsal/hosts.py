@@ -50,7 +50,7 @@ class FunctionHost:
     ) -> None:
         self.function = function
         self.access_key = access_key
-        self._environment = {
+        self.environment = {
             **function.environment,
             **extra,
             "AWS_ACCESS_KEY_ID": access_key,
@@ -77,7 +77,7 @@ class FunctionHost:
         for name in list(os.environ):
             if name.startswith(_HIDDEN):
                 del os.environ[name]
-        os.environ.update(self._environment)
+        os.environ.update(self.environment)
         boto3.DEFAULT_SESSION = self._session
         try:
             with contextlib.redirect_stdout(LOG), contextlib.redirect_stderr(LOG):

@@ -17,7 +17,7 @@ from unthrottle.plan import before_and_after
 
 Document = dict[str, Any]
 
-_READS = ("Get", "Describe", "List", "BatchGet", "Query", "Scan", "Head", "Search")
+_READS = ("Get", "Describe", "List", "Lookup", "BatchGet", "Query", "Scan", "Head", "Search")
 _REPORTS_AND_PLUMBING = frozenset(
     {
         "sts.AssumeRole",

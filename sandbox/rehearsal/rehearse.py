@@ -22,6 +22,7 @@ from typing import Any
 import time_machine
 from moto import mock_aws
 
+from sandbox.aws.calls import AFTER
 from sandbox.aws.gate import ProcessDied
 from sandbox.engine.durable import fresh_client
 from sandbox.model.world import TickFacts
@@ -52,8 +53,7 @@ def rehearse(
     *mode* is put over the scenario's own Mode. *watch* is called at the end of each minute. Raises SettingsError for
     wrong settings; whatever goes wrong inside the bot is part of the outcome.
     """
-    settings = checked(scenario.settings, mode)
-    _check_faults(scenario, engine)
+    settings = check(scenario, mode=mode, engine=engine)
     with simulated_time(scenario.start) as clock, isolated(), mock_aws():
         return Rehearsal(Scene(scenario, settings, engine), clock).run(watch)
 
@@ -66,6 +66,9 @@ class Rehearsal:
         self.scenario, self.start = scene.scenario, scene.start
         self.account, self.store, self.world = scene.account, scene.store, scene.world
         self.slack, self.dagy, self.gate, self.stack = scene.slack, scene.dagy, scene.gate, scene.stack
+        self.line, self.executions, self.own_tables = scene.line, scene.executions, scene.own_tables
+        self.before = output.final_state(self.account)
+        self.policies = scene.policies
         self._delivery = Delivery(scene.bus, self._invoke, lambda function: scene.hosts[function].die())
         table = min(scene.own_tables)
         self._reader = IncidentReader(self.gate, table, region=self.scenario.account.region)
@@ -83,6 +86,11 @@ class Rehearsal:
         """The simulated time."""
         return now()
 
+    @property
+    def minutes_left(self) -> int:
+        """How many minutes are still to be played after this one."""
+        return self.scenario.minutes - 1 - self._minute
+
     def incidents(self) -> tuple[Incident, ...]:
         """Read the incidents as they are recorded now, oldest first."""
         return self._reader.all()
@@ -91,7 +99,7 @@ class Rehearsal:
 
     def run(self, watch: Watch | None = None) -> Document:
         """Play all minutes and return the outcome."""
-        with self.dagy, self.slack, self.gate, fresh_client():
+        with self.dagy, self.slack, self.gate, self.line, fresh_client():
             for minute in range(self.scenario.minutes):
                 self._minute = minute
                 self._play()
@@ -202,7 +210,9 @@ class Rehearsal:
             self.account.set_reserved(change.function, change.reserved)
         if change.table is None:
             return
-        if change.billing is not None:
+        if change.index is not None:
+            self.account.add_index(change.table, change.index, read=change.read or 1, write=change.write or 1)
+        elif change.billing is not None:
             self.account.set_billing(change.table, change.billing, self.now, read=change.read, write=change.write)
         elif change.read is not None or change.write is not None:
             self.account.set_capacity(change.table, self.now, read=change.read, write=change.write)
@@ -210,7 +220,7 @@ class Rehearsal:
     def _count(self, facts: TickFacts) -> None:
         """Count a minute in which anything but a capped target was throttled."""
         for call in self.gate.calls[self._calls_seen :]:
-            if call.role == "actor" and call.result in {"ok", "timeout-after", "crash-after"}:
+            if call.role == "actor" and call.result in {"ok", *AFTER}:
                 self._follow_cap(call.operation, call.parameters)
         self._calls_seen = len(self.gate.calls)
         if any(name not in self._capped for name in facts.throttled_functions):
@@ -268,6 +278,16 @@ class Rehearsal:
             for ending in self._scene.executions.endings
             if ending.error is not None
         ]
+        found += [
+            self._error(
+                refusal.request.now,
+                refusal.request.role or "nobody",
+                f"the template's policies do not allow {refusal.asked.action} on {refusal.asked.resource}",
+                expected=False,
+            )
+            for refusal in self.policies.refusals
+            if refusal.by is None
+        ]
         return sorted([*found, *self._door_errors], key=lambda error: int(error["minute"]))
 
     def _error(self, at: datetime, function: str, text: str, *, expected: bool) -> Document:
@@ -279,11 +299,17 @@ class Rehearsal:
         }
 
 
-def _check_faults(scenario: Scenario, engine: EngineName) -> None:
-    """Refuse a crash inside a checkpoint: the SDK makes it in a thread of its own, and would wait for it for ever."""
-    crashes = [fault for fault in scenario.faults if fault.error.startswith("crash-")]
-    if engine == "durable" and any(fault.call == "lambda.CheckpointDurableExecution" for fault in crashes):
+def check(scenario: Scenario, *, mode: str | None, engine: EngineName) -> dict[str, object]:
+    """Check what a scenario file alone cannot show to be wrong; return its settings with *mode* over its own.
+
+    Raises SettingsError, and BadInput for a crash inside a checkpoint of the durable engine: the SDK makes checkpoints
+    in a thread of its own, and would wait for that one for ever.
+    """
+    settings = checked(scenario.settings, mode)
+    crashes = {fault.call for fault in scenario.faults if fault.error.startswith("crash-")}
+    if engine == "durable" and "lambda.CheckpointDurableExecution" in crashes:
         raise BadInput(
-            f"{scenario.file}: faults: a process cannot be made to die inside lambda.CheckpointDurableExecution. Nothing "
-            "was run. Let it die at the call before or after, or let the checkpoint time out."
+            "faults: a process cannot be made to die inside lambda.CheckpointDurableExecution. Nothing was run. "
+            "Let it die at the call before or after, or let the checkpoint time out."
         )
+    return settings

@@ -5,7 +5,7 @@ Knows nothing of the order in which things happen.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Literal
 
@@ -17,10 +17,12 @@ from sandbox.aws.cloudwatch_api import CloudWatchApi
 from sandbox.aws.cloudwatch_store import MetricStore
 from sandbox.aws.eventbridge import Bus
 from sandbox.aws.gate import Fault, Gate, Identity
+from sandbox.aws.iam import PolicyGate
 from sandbox.dagy import DagyStandIn, DagyState, PlannedBackfill
 from sandbox.engine.api import DurableFunctionApi
 from sandbox.engine.durable import DurableService
 from sandbox.engine.simulated import SimulatedService
+from sandbox.line import Line
 from sandbox.model.world import HISTORY_MINUTES, World
 from sandbox.rehearsal.furnish import furnished
 from sandbox.rehearsal.hosts import FunctionHost
@@ -66,7 +68,17 @@ class Scene:
         self.world = World(scenario, self.account, self.store, self.dagy.state)
         self.alarms = self._evaluator()
         self.executions = self._make_engine(engine)
-        self.gate = self._make_gate()
+        self.policies = self._make_policies()
+        faults = [
+            (one.is_of_aws, Fault(call=one.call, nth=one.nth, times=one.times, error=one.error))
+            for one in scenario.faults
+        ]
+        self.gate = self._make_gate([fault for is_of_aws, fault in faults if is_of_aws])
+        self.line = Line(
+            origins={self.slack.base_url: "slack", self.dagy.base_url: "dagy"},
+            faults=[fault for is_of_aws, fault in faults if not is_of_aws],
+            mark=lambda: len(self.gate.calls),
+        )
         self.bus = Bus([(rule.pattern, rule.target) for rule in self.stack.rules])
 
     def _supplied(self, channel: str) -> dict[str, str]:
@@ -110,7 +122,9 @@ class Scene:
         )
 
     def _evaluator(self) -> AlarmEvaluator:
-        wanted = self.stack.resources if self.scenario.alarms == "default" else {}
+        resources = self.stack.resources if self.scenario.alarms == "default" else {}
+        # Alarms with actions of their own are about the bot's health and call a person; nothing here measures the bot.
+        wanted = {key: one for key, one in resources.items() if "AlarmActions" not in one["Properties"]}
         return AlarmEvaluator(from_template(wanted), self.store, self._account_id, self._region)
 
     def _make_engine(self, engine: EngineName) -> "SimulatedService | DurableService":
@@ -129,7 +143,18 @@ class Scene:
         host = self.hosts[self.function_in["respond"]]
         return host.call("respond", respond_from_environment, lambda respond: respond.handle(run, event))
 
-    def _make_gate(self) -> Gate:
+    def _make_policies(self) -> PolicyGate:
+        """Let every call be judged by the policies of the template: a right that is missing shows in the rehearsal."""
+        roles = self.stack.roles
+        by_name = {host.function.folder.name: f"{key}Role" for key, host in self.hosts.items()}
+        by_name |= {key.removesuffix("Role").lower(): key for key in set(roles) - set(by_name.values())}
+        return PolicyGate(
+            {name: roles[key] for name, key in by_name.items() if key in roles},
+            self.account,
+            durable_function_arn=self.stack.functions[self.function_in["respond"]].arn,
+        )
+
+    def _make_gate(self, faults: Sequence[Fault]) -> Gate:
         function = self.stack.functions[self.function_in["respond"]]
         cloudwatch = CloudWatchApi(self.store, account_id=self._account_id, region=self._region, alarms=self.alarms)
         own = [self.executions] if isinstance(self.executions, DurableService) else []
@@ -139,12 +164,13 @@ class Scene:
         gate = Gate(
             start=self.start,
             handlers=[
+                self.policies.handle,
                 *own,
                 DurableFunctionApi(self.executions, function=function.name),
                 cloudwatch.handle,
                 *self.account.handlers,
             ],
-            faults=[Fault(call=fault.call, nth=fault.nth, error=fault.error) for fault in self.scenario.faults],
+            faults=faults,
             known_roles=lambda arn: arn in arns,
             logical_roles=names,
             clock=now,

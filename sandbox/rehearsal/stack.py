@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sandbox.aws.iam import Role
+from sandbox.aws.iam_policy import Statement, parse
 from sandbox.rehearsal.intrinsics import Resolver, UnresolvedError
 
 STACK = "unthrottle"
@@ -113,6 +115,18 @@ class Stack:
         return {key: str(self._attribute(key, "Arn")) for key in self._of_type("AWS::IAM::Role")}
 
     @property
+    def roles(self) -> dict[str, Role]:
+        """Every role that exists, by logical id, with its policies resolved and AWS's managed ones written out."""
+        return {
+            key: Role(
+                arn=str(self._attribute(key, "Arn")),
+                statements=_statements(resource["Properties"]),
+                trust=parse(resource["Properties"]["AssumeRolePolicyDocument"], "trust"),
+            )
+            for key, resource in self._of_type("AWS::IAM::Role").items()
+        }
+
+    @property
     def tables(self) -> dict[str, Document]:
         """CreateTable parameters of every table of the stack, by logical id."""
         kept = ("AttributeDefinitions", "KeySchema", "BillingMode", "GlobalSecondaryIndexes")
@@ -203,6 +217,24 @@ class Stack:
                 return "1"
             case _:
                 return f"{logical_id}.{name}"
+
+
+def _statements(role: Document) -> tuple[Statement, ...]:
+    inline = [
+        statement
+        for policy in role.get("Policies", [])
+        for statement in parse(policy["PolicyDocument"], policy["PolicyName"])
+    ]
+    managed = [statement for arn in role.get("ManagedPolicyArns", []) for statement in _managed(arn.rsplit("/", 1)[-1])]
+    return (*inline, *managed)
+
+
+@cache
+def _managed(name: str) -> tuple[Statement, ...]:
+    """One of AWS's managed policies, as moto keeps it."""
+    from moto.iam.aws_managed_policies import aws_managed_policies_data  # noqa: PLC0415  a megabyte, for this only
+
+    return parse(json.loads(aws_managed_policies_data)[name]["Document"], name)
 
 
 def _rate(expression: str) -> int | None:

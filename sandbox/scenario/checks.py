@@ -207,7 +207,7 @@ def _outside(scenario: Scenario) -> Iterator[str]:
             yield from _only(where, change, "function", ("reserved",))
         elif change.table is not None:
             yield from _known(f"{where}.table", "table", change.table, tables)
-            yield from _only(where, change, "table", ("billing", "read", "write"))
+            yield from _only(where, change, "table", ("billing", "read", "write", "index"))
             if change.billing == "on-demand":
                 yield from _capacity(where, "on-demand", read=change.read, write=change.write)
 

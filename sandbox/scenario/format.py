@@ -39,15 +39,21 @@ MAX_EVENT_AGE_S = 21_600
 ACCOUNT_ID = r"^\d{12}$"
 REGION = r"^[a-z]{2}(-[a-z]+)+-\d$"
 BACKFILL_ID = r"^[A-Za-z0-9_-]{1,64}$"
-CALL = r"^[a-z0-9-]+\.[A-Z][A-Za-z0-9]+$"
-ERROR = r"^(?:[A-Z][A-Za-z0-9.]+|(?:timeout|crash)-(?:before|after))$"
+CALL = r"^(?:[a-z0-9-]+\.[A-Z][A-Za-z0-9]+|slack\.[a-z]+(?:\.[A-Za-z]+)+)$"
+ERROR = (
+    r"^(?:[A-Z][A-Za-z0-9.]+|(?:timeout|crash)-(?:before|after)|refused|slow|malformed|truncated"
+    r"|[45][0-9]{2}|[a-z]+(?:_[a-z]+)*)$"
+)
+ALWAYS = 1_000_000_000
+"""Times that nothing in a rehearsal outlives."""
 
 PATTERNS: dict[str, str] = {
     ACCOUNT_ID: "twelve digits in quotes",
     REGION: "a Region such as eu-west-1",
     BACKFILL_ID: "1 to 64 of letters, digits, - and _",
-    CALL: "service.Operation, such as lambda.PutFunctionConcurrency",
-    ERROR: "an AWS error code such as TooManyRequestsException, or timeout- or crash- with before or after",
+    CALL: "service.Operation, such as lambda.PutFunctionConcurrency; or slack.chat.postMessage, dagy.GET, dagy.POST",
+    ERROR: "an AWS error code such as TooManyRequestsException, or timeout- or crash- with before or after, refused, "
+    "slow, malformed, truncated; for slack and dagy also an HTTP status such as 503, for slack its error codes",
 }
 """What each pattern means to the file's author."""
 
@@ -70,6 +76,11 @@ def _tag_value(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     return _word(value)
+
+
+def _times(value: object) -> object:
+    """Read `always`."""
+    return ALWAYS if value == "always" else value
 
 
 def _slack_steps(value: object) -> object:
@@ -100,6 +111,7 @@ class Account(Part):
     region: Annotated[StrictStr, StringConstraints(pattern=REGION)] = "eu-west-1"
     concurrency_limit: Positive = 1000
     unreserved_floor: Count = 100
+    change_calendar: Literal["open", "closed"] = "open"
 
 
 class Trigger(Part):
@@ -217,7 +229,7 @@ class TableSpec(Part):
     def summary_present(self) -> bool:
         """Whether DescribeTable carries BillingModeSummary; AWS omits it on a table that never was on-demand."""
         if self.billing_summary is None:
-            return self.billing == "on-demand"
+            return self.billing == "on-demand" or self.switches_last_24h > 0
         return self.billing_summary == "present"
 
 
@@ -254,7 +266,7 @@ class Person(Part):
 
 
 class OutsideChange(Part):
-    """What someone else sets on a function or a table. `reserved: null` removes the reservation."""
+    """What someone else sets on a function or a table. `reserved: null` removes the reservation; `index` makes a new one."""
 
     function: Text | None = None
     reserved: Count | None = None
@@ -262,6 +274,7 @@ class OutsideChange(Part):
     billing: Billing | None = None
     read: Positive | None = None
     write: Positive | None = None
+    index: Text | None = None
 
 
 class Outside(Part):
@@ -306,11 +319,17 @@ class Slack(Part):
 
 
 class Fault(Part):
-    """The nth call of that name fails."""
+    """The nth call of that name fails, and the next ones up to `times`, which may be `always`."""
 
     call: Annotated[StrictStr, StringConstraints(pattern=CALL)]
     nth: Positive = 1
-    error: Annotated[StrictStr, StringConstraints(pattern=ERROR)]
+    times: Annotated[Positive, BeforeValidator(_times)] = 1
+    error: Annotated[StrictStr, StringConstraints(pattern=ERROR), BeforeValidator(_word)]
+
+    @property
+    def is_of_aws(self) -> bool:
+        """Whether it strikes a call to AWS, and not one to Slack or dagy."""
+        return self.call.partition(".")[0] not in {"slack", "dagy"}
 
 
 class Scenario(Part):

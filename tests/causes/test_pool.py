@@ -70,6 +70,50 @@ def test_two_functions_that_share_the_pool_are_both_targets_the_larger_first() -
 
 
 @pytest.mark.parametrize(
+    ("held", "before", "refused", "is_hog"),
+    [
+        pytest.param(224, 14, 50, True, id="just below the share, risen sixteenfold, and wanting more"),
+        pytest.param(224, 14, 0, False, id="it has what it wants"),
+        pytest.param(224, 60, 50, False, id="it always ran nearly as much"),
+        pytest.param(120, 5, 50, False, id="below half of the share: a victim"),
+    ],
+)
+def test_a_function_that_would_take_what_the_caps_free_is_a_hog_too(
+    held: float, before: float, refused: float, *, is_hog: bool
+) -> None:
+    evidence = pool(
+        functions=[
+            function("a", {0: 10, ONSET: 375}),
+            function("b", {0: 10, ONSET: 360}),
+            function("third", {0: before, ONSET: held}),
+        ],
+        throttled={"victim": {ONSET: 40}, "third": {ONSET: refused}},
+    )
+    found = look(evidence)
+    assert found.cause is Cause.POOL_HOG
+    assert ("third" in found.targets) is is_hog
+
+
+@pytest.mark.parametrize(
+    ("provisioned", "cause"),
+    [
+        pytest.param(0, Cause.POOL_HOG, id="all of it from the pool"),
+        pytest.param(300, Cause.POOL_HOG, id="most of it from the pool"),
+        pytest.param(780, Cause.POOL_GROWTH, id="nearly none of it from the pool"),
+    ],
+)
+def test_what_provisioned_concurrency_serves_is_not_held_of_the_pool(provisioned: int, cause: Cause) -> None:
+    evidence = pool(
+        use={0: 100, ONSET: 998 - provisioned},
+        claimed=series({0: 100 + provisioned, ONSET: 998}),
+        functions=[function("big", {0: 20, ONSET: 841}), *(function(f"f{i}", {0: 3}) for i in range(20))],
+        throttled={"f1": {ONSET: 40}},
+        candidates=[details("big", provisioned=provisioned)],
+    )
+    assert look(evidence).cause is cause
+
+
+@pytest.mark.parametrize(
     ("held", "cause"),
     [
         pytest.param(

@@ -545,11 +545,33 @@ def test_an_old_backfill_is_cleared_by_a_jump_of_its_own_time() -> None:
     assert "but writes jumped at 04:40 UTC" in against(found, Cause.RUNAWAY_BACKFILL)
 
 
-def test_when_dagy_cannot_be_asked_the_capacity_cause_is_less_sure_and_says_so() -> None:
+def test_when_dagy_cannot_be_asked_a_person_decides_since_capacity_may_feed_a_backfill() -> None:
     found = look(table(flooded(), backfills=BackfillsUnknown(reason="it answered 503")))
-    assert (found.cause, found.confidence) == (Cause.PROVISIONED_CAPACITY, Confidence.MEDIUM)
+    assert (found.cause, found.confidence) == (Cause.PROVISIONED_CAPACITY, Confidence.LOW)
     assert "dagy could not be asked for running backfills: it answered 503." in found.gaps
     assert "a backfill may be behind it" in text(found)
+
+
+def test_without_a_dagy_to_ask_the_capacity_cause_is_a_little_less_sure() -> None:
+    found = look(table(flooded(), backfills=BackfillsUnknown(reason="dagy is not configured", configured=False)))
+    assert (found.cause, found.confidence) == (Cause.PROVISIONED_CAPACITY, Confidence.MEDIUM)
+
+
+@pytest.mark.parametrize(
+    ("rate", "confidence"),
+    [
+        pytest.param(900, Confidence.HIGH, id="a few units a run"),
+        pytest.param(12, Confidence.HIGH, id="just enough runs"),
+        pytest.param(11, Confidence.LOW, id="just too few runs"),
+        pytest.param(1, Confidence.LOW, id="one run a minute cannot write that much"),
+        pytest.param(0, Confidence.HIGH, id="a rate dagy does not tell"),
+    ],
+)
+def test_a_backfill_too_slow_to_explain_the_jump_is_not_cancelled_without_a_person(
+    rate: float, confidence: Confidence
+) -> None:
+    found = look(table(flooded(), backfills=[backfill(rate=rate)]))
+    assert (found.cause, found.confidence) == (Cause.RUNAWAY_BACKFILL, confidence)
 
 
 def test_a_table_of_somebody_else_does_not_need_dagy() -> None:

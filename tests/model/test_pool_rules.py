@@ -201,3 +201,51 @@ def test_a_stream_that_is_behind_grows_older(rehearse: Rehearse) -> None:
     world.run(10)
     ages = [world.seen("IteratorAge", minute, "Maximum", FunctionName="f") for minute in (0, 3, 9)]
     assert ages == [30_000, 60_000, 240_000]
+
+
+@pytest.mark.parametrize(
+    ("duration_ms", "wanted", "served"),
+    [
+        pytest.param(20, 190, 190, id="below ten a second for each execution"),
+        pytest.param(20, 300, 200, id="above it"),
+        pytest.param(100, 900, 900, id="runs of a tenth of a second reach their concurrency first"),
+    ],
+)
+def test_synchronous_requests_are_bounded_by_ten_a_second_for_each_execution(
+    rehearse: Rehearse, duration_ms: float, wanted: float, served: float
+) -> None:
+    """1,000 executions take 10,000 requests a second: 200 executions of 20 ms each. Queued events have no such bound."""
+    fast = {**_function("fast", wanted, "api"), "duration_ms": duration_ms}
+    queued = {**_function("queued", wanted, "sns"), "duration_ms": duration_ms}
+    for function, runs in ((fast, served), (queued, wanted)):
+        world = rehearse(functions=[function])
+        (facts,) = world.run()
+        assert world.served(facts, function["name"]) == pytest.approx(runs)
+        assert bool(facts.throttled_functions) is (runs < wanted)
+
+
+def test_a_reservation_bounds_the_requests_of_its_function(rehearse: Rehearse) -> None:
+    """Ten reserved executions take a hundred requests a second: two executions of 20 ms."""
+    world = rehearse(functions=[{**_function("fast", 5, "api", reserved=10), "duration_ms": 20}])
+    (facts,) = world.run()
+    assert world.served(facts, "fast") == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "first", "throttled_minutes"),
+    [
+        pytest.param(1000, 1000, 0, id="a thousand at once"),
+        pytest.param(4000, 3250, 1, id="three thousand more in half a minute"),
+        pytest.param(9000, 4000, 2, id="more than a minute adds"),
+    ],
+)
+def test_new_environments_come_a_thousand_at_once_and_a_hundred_a_second(
+    rehearse: Rehearse, wanted: float, first: float, throttled_minutes: int
+) -> None:
+    """The mean of the first minute, of a steady rise; a queue's pollers never outrun it."""
+    steep = {**_function("steep", 0, "api"), "demand": [[0, 0], [1, wanted]]}
+    world = rehearse(account={"concurrency_limit": 20_000}, functions=[steep])
+    minutes = world.run(5)
+    assert world.served(minutes[1], "steep") == pytest.approx(first)
+    assert sum(bool(minute.throttled_functions) for minute in minutes) == throttled_minutes
+    assert world.served(minutes[4], "steep") == wanted

@@ -347,6 +347,7 @@ _AT: dict[Step, Callable[[Incident], Incident]] = {
     Step.NOT_RECOVERED: lambda i: replace(applied(i), outcome=Outcome.NOT_RECOVERED),
     Step.INCONCLUSIVE: lambda i: replace(applied(i), outcome=Outcome.INCONCLUSIVE),
     Step.RENEWED: lambda i: replace(recovered(i), renewals=1, lease_until=minutes(241)),
+    Step.EXTENDED: lambda i: replace(recovered(i), lease_until=minutes(121 + 1440)),
     Step.DRIFTED: lambda i: replace(recovered(i), question=None),
     Step.REVERTED: lambda i: replace(_closed(i, Status.REVERTED, 121), reverted_at=minutes(121)),
     Step.KEPT: lambda i: _closed(i, Status.KEPT, 40),

@@ -103,7 +103,7 @@ def test_an_open_approval_has_two_buttons_that_say_their_exact_effect() -> None:
 
 def test_an_open_lease_has_revert_and_keep() -> None:
     found = buttons(head(recovered(pool_hog()), Step.RECOVERED))
-    assert list(found) == ["revert", "keep"]
+    assert list(found) == ["revert", "keep-24h", "keep"]
     assert "reserved concurrency: 250 → not set" in str(found["revert"]["confirm"])
 
 
@@ -197,7 +197,7 @@ def test_only_the_commercial_console_is_linked(region: str) -> None:
 def test_a_change_that_stays_after_recovery_does_not_make_the_head_forget_the_recovery() -> None:
     told = head(recovered(pool_hog()), Step.APPLIED)
     assert told.text.startswith("🟢 Recovered: ")
-    assert list(buttons(told)) == ["revert", "keep"]
+    assert list(buttons(told)) == ["revert", "keep-24h", "keep"]
     text = message(recovered(pool_hog()), Step.APPLIED, number=8, detail="The lease begins.").text
     assert f"holds `{HOG}` reserved concurrency: not set → 250. Given back at 06:34 UTC" in text
 

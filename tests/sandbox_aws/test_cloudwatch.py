@@ -217,21 +217,6 @@ class TestMetricData:
         assert values(measured, part, whole, {"Id": "e", "Expression": "m1 * 100 / m2"}) == [[25]]
         assert values(measured, part, whole, {"Id": "e", "Expression": "FILL(m2, 0) + m1"}, last=3) == [[10, 50, 10]]
 
-    def test_four_hundred_functions_for_an_hour_take_less_than_two_seconds(self, world: Any) -> None:
-        import time
-
-        rows = [world.store.row(LAMBDA, "ConcurrentExecutions", {"FunctionName": f"f{i}"}) for i in range(400)]
-        for minute in range(60):
-            world.store.put_block(rows, minute, np.arange(400.0))
-        world.go_to(60)
-        queries = [
-            stat(f"m{i}", {"FunctionName": f"f{i}"}, metric="ConcurrentExecutions", Stat="Maximum") for i in range(400)
-        ]
-        before = time.perf_counter()
-        answer = ask(world, *queries, last=60)
-        assert time.perf_counter() - before < 2
-        assert sum(len(result["Values"]) for result in answer["MetricDataResults"]) == 24_000
-
 
 class TestInsights:
     def rank(self, world: Any, expression: str, **options: Any) -> dict[str, list[float]]:

@@ -54,3 +54,10 @@ def resources(text: str) -> dict[str, Any]:
 def functions(resources: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The five functions' properties by logical id."""
     return {name: r["Properties"] for name, r in resources.items() if r["Type"] == "AWS::Lambda::Function"}
+
+
+@pytest.fixture(scope="session")
+def member() -> dict[str, Any]:
+    """What StackSets put into a member account, as written."""
+    parsed: dict[str, Any] = yaml_parse((ROOT / "member.yaml").read_text())
+    return parsed

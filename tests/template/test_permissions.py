@@ -8,7 +8,7 @@ import pytest
 
 from unthrottle.actions import PERMISSIONS
 
-READS = re.compile(r"[a-z-]+:(Get|List|Describe)[A-Za-z]+")
+READS = re.compile(r"[a-z-]+:(Get|List|Describe|Lookup)[A-Za-z]+")
 OWN_BUSINESS = {
     # reports and the bot's own records: they change nothing in the account that is looked after
     "dynamodb:BatchGetItem",
@@ -17,11 +17,13 @@ OWN_BUSINESS = {
     "dynamodb:PutItem",
     "dynamodb:Query",
     "dynamodb:UpdateItem",
+    "kms:Decrypt",
+    "kms:GenerateDataKey",
     "lambda:InvokeFunction",
-    "lambda:SendDurableExecutionCallbackFailure",
     "lambda:SendDurableExecutionCallbackSuccess",
     "sns:Publish",
     "sqs:SendMessage",
+    "ssm:CreateOpsItem",
     "sts:AssumeRole",
 }
 FUNCTION_ROLES = [f"{name}FunctionRole" for name in ("Intake", "Respond", "Slack", "Sweep", "Audit")]

@@ -8,7 +8,17 @@ import pytest
 from unthrottle.settings import PARAMETERS, Settings, from_environment, from_parameters, snake, variable
 from unthrottle.wiring import Deployment
 
-NOT_SETTINGS = {"ConcurrencyAlarmThreshold", "ReserveConcurrency"}  # they shape the stack, no code reads them
+NOT_SETTINGS = {
+    # they shape the stack, no code reads them
+    "ConcurrencyAlarmThreshold",
+    "HealthDashboard",
+    "KmsKeyArn",
+    "OrganizationId",
+    "ReserveConcurrency",
+    # they are about the deployment and its accounts, not about healing; the wiring reads them
+    "ExternalId",
+    "OpsItems",
+}
 
 
 def _in_words(value: object) -> str:

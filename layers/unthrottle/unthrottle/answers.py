@@ -4,19 +4,21 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-Do = Literal["approve", "reject", "revert", "keep"]
+Do = Literal["approve", "reject", "revert", "keep", "keep-24h"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What to do, and who said so (a Slack user id, or an IAM identity from the command line)."""
+    """What to do, who said so (a Slack user id, or an IAM identity from the command line), and why, if that was said."""
 
     do: Do
     by: str
+    why: str = ""
 
 
 def write_answer(answer: Answer) -> str:
-    return json.dumps({"do": answer.do, "by": answer.by})
+    said = {"do": answer.do, "by": answer.by}
+    return json.dumps(said | {"why": answer.why} if answer.why else said)
 
 
 def read_answer(text: str) -> Answer:
@@ -33,12 +35,16 @@ def read_answer(text: str) -> Answer:
     fields = found if isinstance(found, dict) else {}
     by = fields.get("by")
     who = by if isinstance(by, str) and by else "an unknown person"
+    reason = fields.get("why")
+    why = reason[:500] if isinstance(reason, str) else ""
     match fields.get("do"):
         case "approve":
-            return Answer(do="approve", by=who)
+            return Answer(do="approve", by=who, why=why)
         case "keep":
-            return Answer(do="keep", by=who)
+            return Answer(do="keep", by=who, why=why)
+        case "keep-24h":
+            return Answer(do="keep-24h", by=who, why=why)
         case "revert":
-            return Answer(do="revert", by=who)
+            return Answer(do="revert", by=who, why=why)
         case _:
-            return Answer(do="reject", by=who)
+            return Answer(do="reject", by=who, why=why)

@@ -11,6 +11,9 @@ from unthrottle.errors import UnthrottleError
 
 Block = Mapping[str, object]
 
+THROTTLED = frozenset({"http_429", "ratelimited", "rate_limited", "message_limit_exceeded"})
+"""Slack's words for "too fast": only these come with a pause that Slack itself asks for."""
+
 MAX_SECTION_TEXT = 3000
 # chat.update refuses a text above 4,000 characters (Slack, chat.update reference); the same bound serves new messages.
 MAX_MESSAGE_TEXT = 4000
@@ -149,6 +152,8 @@ def _commands(elements: Sequence[object]) -> Iterator[str]:
             yield f"To {action}, run `unthrottle {action} {incident}` in a terminal."
         elif action in ("revert", "keep"):
             yield f"To {action}, type `/unthrottle {action} {incident}`."
+        elif action == "keep-24h":
+            yield f"To keep it for another day, type `/unthrottle keep {incident} 24h`."
 
 
 def _sequence(value: object) -> Sequence[object]:

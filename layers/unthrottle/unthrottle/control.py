@@ -5,14 +5,14 @@ of one that waits. Who may ask is decided first: operators act, viewers look, an
 """
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from unthrottle.alarms import Trigger
 from unthrottle.answers import Answer, Do, write_answer
-from unthrottle.errors import NotAllowed, NotFound, Refused
-from unthrottle.incident import Incident
-from unthrottle.intake import new_incident
+from unthrottle.errors import Conflict, NotAllowed, NotFound, Refused
+from unthrottle.incident import Incident, Wish
+from unthrottle.incident import Status as State
 from unthrottle.ports import Accounts, Clock, Incidents, Joined, Starter
 from unthrottle.settings import Mode, Settings
 from unthrottle.slack_grammar import (
@@ -33,6 +33,7 @@ from unthrottle.subjects import FunctionSubject, Subject, TableSubject
 
 log = logging.getLogger("unthrottle")
 
+ONLY_WATCHING = frozenset({State.DENIED, State.EXPIRED, State.REJECTED})
 WITHOUT_END = timedelta(days=3650)
 
 
@@ -56,19 +57,46 @@ class Control:
         settings: Settings,
         home_account: str,
         home_region: str,
+        members: Callable[[str], frozenset[str]] | None = None,
+        publish: Callable[[str, Sequence[dict[str, object]]], None] | None = None,
+        audit: Callable[[], None] | None = None,
     ) -> None:
+        """`members` lists a Slack user group's people, `publish` shows a home tab, `audit` starts an audit; None: cannot."""
         self._incidents = incidents
         self._starter = starter
         self._accounts = accounts
         self._clock = clock
         self._settings = settings
         self._home = (home_account, home_region)
+        self._members = members
+        self._publish = publish
+        self._audit = audit
 
     def may_act(self, person: Person) -> bool:
-        return person.id in self._settings.operators
+        """Say whether this is an operator, by id or as a member of a user group. What cannot be asked is a no."""
+        return self._is_on(self._settings.operators, person)
 
     def may_look(self, person: Person) -> bool:
-        return not self._settings.viewers or person.id in self._settings.viewers or self.may_act(person)
+        return not self._settings.viewers or self._is_on(self._settings.viewers, person) or self.may_act(person)
+
+    def _is_on(self, allowed: Sequence[str], person: Person) -> bool:
+        if person.id in allowed:
+            return True
+        groups = [entry for entry in allowed if entry.startswith("S")]
+        return self._members is not None and any(person.id in self._members(group) for group in groups)
+
+    def show_home(self, person: Person) -> None:
+        """Show the app's home tab to those who may look: what is open, whether it is paused, the last ten incidents."""
+        if self._publish is None or not self.may_look(person):
+            return
+        now = self._clock.now()
+        account, region = self._home
+        paused = self._incidents.ledger(account, region, (), now).paused_until
+        newest = self._incidents.recent(10)
+        still_open = self._incidents.open_incidents()
+        from unthrottle.report.home import home  # noqa: PLC0415  no command has to pay for it
+
+        self._publish(person.id, home(still_open, newest, mode=self._settings.mode, paused_until=paused, now=now))
 
     def carry_out(self, asked: Asked, person: Person) -> str:
         """Do what was asked and answer in words. Whatever was not understood runs nothing."""
@@ -89,16 +117,13 @@ class Control:
             case Revert():
                 return self._answer(asked.incident_id, person, "revert")
             case Keep():
-                return self._answer(asked.incident_id, person, "keep")
+                return self._answer(asked.incident_id, person, "keep-24h" if asked.for_a_day else "keep")
             case Pause():
                 return self._pause(asked.duration, person)
             case Resume():
                 return self._resume(person)
             case Audit():
-                return (
-                    "The audit runs by itself each week and posts here. To look now, run `unthrottle audit` on a computer "
-                    "with read-only credentials. Nothing was run."
-                )
+                return self._look_over()
 
     def decide(self, incident_id: str, version: int | None, do: Do, person: Person) -> str:
         """Answer the question of an incident. `version` is what the person saw; None for a typed command.
@@ -112,13 +137,25 @@ class Control:
             return f"There is no incident {incident_id}. Nothing was changed. `/unthrottle status` lists the open ones."
         question = incident.question
         wanted = "approval" if do in {"approve", "reject"} else "lease"
+        if do in {"revert", "keep"} and question is None and incident.is_in_force:
+            return self._wish(incident, do, person)
         if question is None or question.about != wanted:
             return f"{incident_id} is not waiting for that now: {_stands(incident)} Nothing was changed."
         if version is not None and version != question.version:
             return f"That button is from an earlier state of {incident_id}: {_stands(incident)} Nothing was changed."
         if not self._starter.answer(question.callback, write_answer(Answer(do=do, by=person.id))):
+            if do in {"revert", "keep"} and incident.is_in_force:  # nobody waits for it: the sweep will take it
+                return self._wish(incident, do, person)
             return f"{incident_id} was decided already, or its time ran out. Nothing was changed."
         log.info("person.decided", extra={"incident_id": incident_id, "by": person.id, "decision": do})
+        return ""
+
+    def _wish(self, incident: Incident, do: Do, person: Person) -> str:
+        """Leave word for a workflow that is not waiting just now: it reads it within a minute or two."""
+        wish = Wish(do="keep" if do == "keep" else "revert", by=person.id, at=self._clock.now())
+        if not self._incidents.wish(incident.id, wish):
+            return f"{incident.id} is closed already. Nothing was changed."
+        log.info("person.wished", extra={"incident_id": incident.id, "by": person.id, "wish": wish.do})
         return ""
 
     def _answer(self, incident_id: str, person: Person, do: Do) -> str:
@@ -142,6 +179,15 @@ class Control:
         log.warning("resumed", extra={"by": person.id})
         return "The pause has ended: new changes are possible again."
 
+    def _look_over(self) -> str:
+        if self._audit is None:
+            return (
+                "The audit runs by itself each week and posts here. To look now, run `unthrottle audit` on a computer "
+                "with read-only credentials. Nothing was run."
+            )
+        self._audit()
+        return "The audit has been started. It changes nothing; what it finds comes in the channel."
+
     def _status(self, incident_id: str | None) -> str:
         if incident_id is not None:
             incident = self._incidents.load(incident_id)
@@ -161,6 +207,10 @@ class Control:
         return "\n".join(lines)
 
     def _start(self, resource: str, person: Person, *, dry_run: bool) -> str:
+        # Only here, so that a click does not wait for what it does not need.
+        from unthrottle.alarms import Trigger  # noqa: PLC0415
+        from unthrottle.intake import new_incident  # noqa: PLC0415
+
         account, region = self._home
         now = self._clock.now()
         if _is_elsewhere(resource, account, region):
@@ -186,7 +236,17 @@ class Control:
         incident = new_incident(
             trigger, subject, muted_by=None, now_at=now, requested_by=person.id, forced_dry_run=dry_run
         )
+        if dry_run:
+            # A look must not stand in the way of an alarm, which would join it and then be answered by a dry run.
+            known = next(
+                (one for one in self._incidents.open_incidents() if one.fingerprint == incident.fingerprint), None
+            )
+            if known is not None:
+                return f"{known.id} is open for this already: {_stands(known)} Its thread has what is known."
+            incident = replace(incident, fingerprint=f"{incident.fingerprint}/look/{incident.id}")
         outcome = self._incidents.open_or_join(incident, trigger.dedupe_key)
+        if not dry_run and isinstance(outcome, Joined) and self._made_way(outcome.incident_id, person, now):
+            outcome = self._incidents.open_or_join(incident, f"{trigger.dedupe_key}|again")
         if isinstance(outcome, Joined):
             return f"{outcome.incident_id} is open for this already; its thread has what is known."
         self._starter.start(incident.id)
@@ -194,6 +254,21 @@ class Control:
         if not dry_run and self._settings.mode is not Mode.DRY_RUN:
             return f"On it: {incident.id}. What is found and done comes in the channel."
         return f"Looking, as a dry run that changes nothing: {incident.id}. What is found comes in the channel."
+
+    def _made_way(self, incident_id: str, person: Person, now: datetime) -> bool:
+        """Close an incident that only watches, since nothing was done about it: a person wants it looked at again.
+
+        Else what was denied while paused, or what nobody approved in time, could not be mended until it closes by itself.
+        """
+        known = self._incidents.load(incident_id)
+        if known is None or known.status not in ONLY_WATCHING or known.question is not None:
+            return False
+        told = known.told(now, "incident.superseded", f"{person.id} asks for a fresh look").told(now, "incident.closed")
+        try:
+            self._incidents.close(replace(told, closed_at=now))
+        except Conflict:  # its workflow is just writing; the person reads that it is open, and may ask again
+            return False
+        return True
 
     def _subject(self, resource: str, now: datetime) -> Subject | None:
         """Tell whether a name is a table's or a function's, by asking; ARNs and kinds in front are understood."""

@@ -9,46 +9,44 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from unthrottle import actions
+from unthrottle import actions, outbox
 from unthrottle.actions.outcome import GiveBack
-from unthrottle.actions.planning import make_plan
-from unthrottle.causes import diagnose
-from unthrottle.chat import ChatError, ChatGone, ChatLater
-from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding
-from unthrottle.errors import Conflict, NotAllowed, NotFound, Refused, StepFailed, TryAgain
-from unthrottle.evidence.pool import PoolEvidence
-from unthrottle.evidence.read_pool import is_own, read_pool
-from unthrottle.evidence.read_table import read_table
-from unthrottle.evidence.table import TableEvidence
-from unthrottle.guardrails import Context, effective_mode, judge
-from unthrottle.incident import AppliedChange, Incident, Question, Reason, Verdict
-from unthrottle.plan import Action, Change, Plan
+from unthrottle.chat import THROTTLED, ChatError, ChatGone, ChatLater
+from unthrottle.errors import Conflict, Drifted, NotFound, Refused, StepFailed, TryAgain
+from unthrottle.evidence.read_pool import is_own
+from unthrottle.guardrails import Context, judge
+from unthrottle.incident import AppliedChange, Incident, Question, Reason, Verdict, Wish
+from unthrottle.look import Seen, look, redraw, unread
+from unthrottle.plan import Change
 from unthrottle.ports import Answered, Expired, Observer, Ports, Run
 from unthrottle.pressure import Pressure, pressure_on
 from unthrottle.report.moments import Step, head, message
 from unthrottle.report.page import page
-from unthrottle.report.picture import Picture, picture_of
+from unthrottle.report.picture import Picture
 from unthrottle.settings import Settings
-from unthrottle.subjects import FunctionSubject, TableSubject
 from unthrottle.symptom import judge_symptom
 from unthrottle.verification import Judgement
 
 log = logging.getLogger("unthrottle")
 
-UNREAD = Plan(
-    action=Action.ESCALATE,
-    why="The evidence could not be read, and Unthrottle does not act on a guess.",
-    follow_up="Mend what the finding names (permissions, a wrong name or Region), then run /unthrottle check.",
-)
+CLOSED_ELSEWHERE = "closed-elsewhere"
+"""The code of a write that was refused because the sweep has closed the incident: this run has nothing more to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A look: the record with its diagnosis and plan, what to draw, and when the evidence was read."""
+class Checked:
+    """The symptom read again: the judgement, when, and what a person has asked for meanwhile."""
 
-    incident: Incident
-    picture: Picture
+    judgement: Judgement
     at: datetime
+    wish: Wish | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A change that is in force, or None."""
+
+    made: AppliedChange | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +80,20 @@ class Desk:
         return step if number == 1 else f"{step}-{number}"
 
     def _save(self, incident: Incident) -> Incident:
-        """Write the record. This run is its only writer, so a conflict is a write of its own that was not remembered."""
+        """Write the record. A conflict is a write of this run's own that was not remembered, or a late delivery.
+
+        Raises Refused when the incident was closed without this run: the sweep took over, and has the last word.
+        """
         try:
             return self._ports.incidents.save(incident)
         except Conflict:
             stored = self._ports.incidents.load(incident.id)
-            return self._ports.incidents.save(replace(incident, version=stored.version if stored else 0))
+            if stored is not None and not stored.is_open and incident.is_open:
+                raise Refused(
+                    f"{incident.id} was closed by the sweep. Nothing was changed.", code=CLOSED_ELSEWHERE
+                ) from None
+            mine = outbox.merged(incident, stored) if stored else incident
+            return self._ports.incidents.save(replace(mine, version=stored.version if stored else 0))
 
     def _observer(self, incident: Incident) -> Observer:
         return self._ports.accounts.observe(incident.account, incident.region, incident.id)
@@ -115,75 +121,30 @@ class Desk:
         What cannot be read is not an error of the workflow: the diagnosis is then inconclusive, and says why.
         """
         try:
-            return self._run.step(self._name("look"), lambda: self._look(incident), Seen)
+            return self._run.step(
+                self._name("look"),
+                lambda: self._kept(look(self._ports, self._settings, self._own_prefix, incident)),
+                Seen,
+            )
         except StepFailed as failure:
-            unread = str(failure)
-            return self._run.step(self._name("look-failed"), lambda: self._unread(incident, unread), Seen)
+            why = str(failure)
+            return self._run.step(
+                self._name("look-failed"), lambda: self._kept(unread(incident, why, self._ports.clock.now())), Seen
+            )
 
-    def _look(self, incident: Incident) -> Seen:
-        now = self._ports.clock.now()
+    def picture(self, incident: Incident) -> Picture | None:
+        """Read the evidence anew for a report: what it is like now. None where it cannot be read."""
         try:
-            evidence = self._evidence(incident, now)
-        except (NotFound, NotAllowed, Refused) as error:
-            return self._unread(incident, str(error))
-        diagnosis = diagnose(evidence, self._settings, itself=self._own(evidence))
-        plan = make_plan(diagnosis, evidence, self._settings)
-        saved = self._save(
-            replace(
-                incident,
-                diagnosis=diagnosis,
-                plan=plan,
-                early_warning=incident.early_warning and not _is_throttled(evidence),
-                mode=effective_mode(plan, self._settings, forced_dry_run=incident.forced_dry_run),
+            return self._run.step(
+                self._name("picture"),
+                lambda: redraw(self._ports, self._settings, self._own_prefix, incident),
+                Picture,
             )
-            .told(now, "diagnosis.made", f"{diagnosis.cause.value}, {diagnosis.confidence.value} confidence")
-            .told(now, "plan.made", plan.action.value)
-        )
-        log.info(
-            "diagnosis.made",
-            extra={"incident_id": incident.id, "cause": diagnosis.cause.value, "targets": list(diagnosis.targets)},
-        )
-        return Seen(incident=saved, picture=picture_of(evidence, diagnosis), at=evidence.end)
+        except StepFailed:
+            return None
 
-    def _evidence(self, incident: Incident, now: datetime) -> PoolEvidence | TableEvidence:
-        observer = self._observer(incident)
-        subject = incident.subject
-        if isinstance(subject, TableSubject):
-            return read_table(
-                observer,
-                self._settings,
-                now,
-                table=subject.table,
-                index=subject.index,
-                backfills=self._ports.backfills,
-            )
-        return read_pool(
-            observer,
-            self._settings,
-            now,
-            alarmed=(subject.function,) if isinstance(subject, FunctionSubject) else (),
-            early_warning=incident.early_warning,
-            own_prefix=self._own_prefix,
-        )
-
-    def _own(self, evidence: PoolEvidence | TableEvidence) -> frozenset[str]:
-        if isinstance(evidence, TableEvidence):
-            return frozenset()
-        return frozenset(use.name for use in evidence.ranking if is_own(use.name, self._own_prefix))
-
-    def _unread(self, incident: Incident, why: str) -> Seen:
-        now = self._ports.clock.now()
-        diagnosis = Diagnosis(
-            cause=Cause.INCONCLUSIVE,
-            confidence=Confidence.LOW,
-            findings=(Finding(text=f"The evidence could not be read: {why}"),),
-            gaps=(why,),
-        )
-        plan = UNREAD
-        saved = self._save(
-            replace(incident, diagnosis=diagnosis, plan=plan).told(now, "diagnosis.made", "inconclusive: " + why)
-        )
-        return Seen(incident=saved, picture=Picture(columns=(), rows=()), at=now)
+    def _kept(self, seen: Seen) -> Seen:
+        return replace(seen, incident=self._save(seen.incident))
 
     # --- judge ---
 
@@ -208,6 +169,9 @@ class Desk:
                         change.target for change in plan.changes if is_own(change.target, self._own_prefix)
                     ),
                     seen_at=seen.at,
+                    pool=seen.pool,
+                    switched_at=seen.switched_at,
+                    switches_seen=seen.switches_seen,
                     early_warning=incident.early_warning,
                     forced_dry_run=incident.forced_dry_run,
                     frozen=self._is_frozen(incident),
@@ -231,34 +195,59 @@ class Desk:
     # --- act ---
 
     def record_intent(self, incident: Incident) -> Incident:
-        """Write before-state, after-state and lease, take the resources, spend the budget: before anything changes.
+        """Write before-state, after-state, way back and lease, take the resources, spend the budget: before acting.
+
+        All in one write. The lease begins anew once the change is verified; until then this is its end.
 
         Raises StepFailed with code Busy when another incident holds a resource.
         """
 
         def work() -> Incident:
             now = self._ports.clock.now()
+            minutes = incident.plan.lease_minutes if incident.plan else None
+            intended = replace(incident, lease_until=now + timedelta(minutes=minutes) if minutes else None)
             try:
                 return self._ports.incidents.record_intent(
-                    incident.told(now, "action.intended", _in_words(incident)), now
+                    intended.told(now, "action.intended", _in_words(incident)), now
                 )
             except Conflict:  # a run that died right after this write: it is there already, under an earlier clock
                 stored = self._ports.incidents.load(incident.id)
                 if stored is not None and any(moment.event == "action.intended" for moment in stored.timeline):
                     return stored
-                raise
+                if stored is None:
+                    raise
+                mine = replace(outbox.merged(intended, stored), version=stored.version)
+                return self._ports.incidents.record_intent(mine.told(now, "action.intended", _in_words(mine)), now)
 
         return self._run.step(self._name("record"), work, Incident)
 
     def compare(self, incident: Incident, change: Change) -> None:
-        """Read the target again. Raises StepFailed with code Drifted when it changed since the diagnosis."""
+        """Look once more right before the change: is acting still allowed, and is the target what the diagnosis saw?
+
+        Raises StepFailed with the guardrail as its code: paused, freeze, changed-since, change-in-progress.
+        """
 
         def work() -> Done:
+            self._still_allowed(incident)
             actor = self._ports.accounts.act(incident.account, incident.region, incident.id)
             actions.compare(change, actor, self._ports.backfills)
             return Done(at=self._ports.clock.now())
 
         self._run.step(self._name("compare"), work, Done)
+
+    def _still_allowed(self, incident: Incident) -> None:
+        now = self._ports.clock.now()
+        until = self._ports.incidents.ledger(incident.account, incident.region, (), now).paused_until
+        if until is not None:
+            raise Drifted(
+                f"Paused until {until:%Y-%m-%d %H:%M} UTC, just before acting. Nothing more was changed. "
+                "`/unthrottle resume` ends the pause.",
+                guardrail="paused",
+            )
+        if self._is_frozen(incident):
+            raise Drifted(
+                "The change calendar closed just before acting. Nothing more was changed.", guardrail="freeze"
+            )
 
     def apply(self, incident: Incident, change: Change) -> AppliedChange:
         """Make one change. Raises StepFailed when it was refused."""
@@ -271,19 +260,60 @@ class Desk:
 
         return self._run.step(self._name("act"), work, AppliedChange)
 
+    def is_in_force(self, incident: Incident, change: Change) -> AppliedChange | None:
+        """Say whether a change whose answer never came was made after all. Raises StepFailed where it cannot be read."""
+
+        def work() -> Found:
+            actor = self._ports.accounts.act(incident.account, incident.region, incident.id)
+            made = AppliedChange(change=change, at=self._ports.clock.now())
+            return Found(made=made if actions.is_in_force(change, actor) else None)
+
+        return self._run.step(self._name("made-after-all"), work, Found).made
+
     # --- verify, hold, give back ---
 
-    def verify(self, incident: Incident, since: datetime, deadline: datetime) -> Judgement:
-        """Read the measurement that raised the symptom again, and judge."""
+    def verify(self, incident: Incident, since: datetime, deadline: datetime) -> Checked:
+        """Read the measurement that raised the symptom again, and judge; read what people want done, too."""
 
-        def work() -> Judgement:
+        def work() -> Checked:
             now = self._ports.clock.now()
-            return judge_symptom(self._observer(incident), incident, since=since, deadline=deadline, now=now)
+            judged = judge_symptom(self._observer(incident), incident, since=since, deadline=deadline, now=now)
+            return Checked(judgement=judged, at=now, wish=self._wish(incident))
 
         try:
-            return self._run.step(self._name("verify"), work, Judgement)
+            return self._run.step(self._name("verify"), work, Checked)
         except StepFailed as failure:
-            return Judgement(outcome=None, because=str(failure))
+            unread = Judgement(outcome=None, because=str(failure))
+
+            def without() -> Checked:
+                return Checked(judgement=unread, at=self._ports.clock.now(), wish=self._wish(incident))
+
+            return self._run.step(self._name("verify-failed"), without, Checked)
+
+    def _wish(self, incident: Incident) -> Wish | None:
+        if not incident.is_in_force:
+            return None
+        stored = self._ports.incidents.load(incident.id)
+        return stored.wish if stored else None
+
+    def wished(self, incident: Incident) -> Wish | None:
+        """Read what a person wants done with the change, if anybody said so."""
+        return self._run.step(
+            self._name("wished"),
+            lambda: Checked(
+                judgement=Judgement(outcome=None, because=""), at=self._ports.clock.now(), wish=self._wish(incident)
+            ),
+            Checked,
+        ).wish
+
+    def postpone(self, incident: Incident, because: str, pause: timedelta, *, is_first: bool) -> Incident:
+        """Wait with giving back, and say in the record until when: the sweep then knows that somebody is at it."""
+
+        def later(found: Incident, now: datetime) -> Incident:
+            moved = replace(found, lease_until=now + pause)
+            return moved.told(now, "lease.give-back-later", because) if is_first else moved
+
+        return self.change(incident, "postponed", later)
 
     def pressure(self, incident: Incident) -> Pressure:
         """Look whether what caused the change is still there."""
@@ -297,9 +327,20 @@ class Desk:
             return Pressure(is_gone=False, because=str(failure))
 
     def ask(
-        self, incident: Incident, about: str, wait: timedelta, step: Step, detail: str = ""
+        self,
+        incident: Incident,
+        about: str,
+        wait: timedelta,
+        step: Step,
+        detail: str = "",
+        *,
+        expires: timedelta | None = None,
     ) -> tuple[Incident, Answered | Expired]:
-        """Ask people, and wait for their answer. The question is written and told before the wait begins."""
+        """Ask people, and wait for their answer. The question is written and told before the wait begins.
+
+        `expires` is when it is really over, where this wait only ends in a reminder.
+        """
+        until = expires or wait
 
         def submit(callback: str) -> None:
             def put(found: Incident, now: datetime) -> Incident:
@@ -307,13 +348,12 @@ class Desk:
                     about="approval" if about == "approval" else "lease",
                     callback=callback,
                     version=found.version + 1,
-                    expires_at=now + wait,
+                    expires_at=now + until,
                 )
                 if about == "lease":
                     return replace(found, question=question, lease_until=now + wait)
-                return replace(found, question=question).told(
-                    now, "approval.requested", f"until {now + wait:%H:%M} UTC"
-                )
+                event = "approval.reminded" if step is Step.REMINDER else "approval.requested"
+                return replace(found, question=question).told(now, event, f"until {now + until:%H:%M} UTC")
 
             self.tell(self.change(incident, "question", put), step, detail)
 
@@ -346,8 +386,9 @@ class Desk:
             if stored is not None and stored.closed_at is not None:
                 return stored
             version = stored.version if stored else incident.version
+            mine = outbox.merged(incident, stored) if stored else incident
             return self._ports.incidents.close(
-                replace(incident, version=version, closed_at=now, question=None).told(now, "incident.closed")
+                replace(mine, version=version, closed_at=now, question=None).told(now, "incident.closed")
             )
 
         return self._run.step(self._name("close"), work, Incident)
@@ -355,26 +396,35 @@ class Desk:
     # --- tell ---
 
     def tell(self, incident: Incident, step: Step, detail: str = "", picture: Picture | None = None) -> Incident:
-        """Report one step to Slack; to the escalation topic where Slack does not take it. Never stops the incident."""
+        """Report one step to Slack; to the escalation topic where Slack does not take it. Never stops the incident.
+
+        What Slack did not take earlier goes first, marked as late, so that the thread stays in order.
+        """
+        if incident.outbox:
+            waiting = incident
+            incident = self._run.step(
+                self._name("tell-late"),
+                lambda: outbox.deliver_late(self._ports, waiting, lambda record, _: self._save(record)),
+                Incident,
+            )
+        why = "it has not taken the reports before this one either"
+        if not incident.outbox:  # else it has just refused: healing does not wait for another round of tries
+            try:
+                return self._run.step(
+                    self._name(f"tell-{step.value}"), lambda: self._deliver(incident, step, detail, picture), Incident
+                )
+            except StepFailed as failure:
+                if failure.code == CLOSED_ELSEWHERE:
+                    raise
+                why = str(failure)
         try:
             return self._run.step(
-                self._name(f"tell-{step.value}"), lambda: self._deliver(incident, step, detail, picture), Incident
+                self._name("tell-by-page"),
+                lambda: self._save(outbox.page_instead(self._ports, incident, step, detail, why)),
+                Incident,
             )
-        except StepFailed as failure:
-            unsent = str(failure)
-
-            def fall_back() -> Incident:
-                now = self._ports.clock.now()
-                subject, text = page(incident, f"{step.value}: {detail}\nSlack did not take this report: {unsent}")
-                self._ports.pager.page(subject, text)
-                log.error("report.unsent", extra={"incident_id": incident.id, "step": step.value})
-                return self._save(
-                    replace(incident, unsent=incident.unsent + 1, reports=incident.reports + 1).told(
-                        now, "report.unsent", step.value
-                    )
-                )
-
-            return self._run.step(self._name("tell-by-page"), fall_back, Incident)
+        except StepFailed:
+            return self.change(incident, "tell-later", lambda found, now: outbox.kept(found, step, detail, now))
 
     def _deliver(self, incident: Incident, step: Step, detail: str, picture: Picture | None) -> Incident:
         chat = self._ports.chat
@@ -395,11 +445,24 @@ class Desk:
                     numbered = replace(numbered, head=chat.post(top.text, top.blocks).ts)
             chat.post(line.text, line.blocks, thread_ts=numbered.head, broadcast=line.broadcast)
         except ChatLater as error:
-            raise TryAgain(str(error)) from error
+            raise TryAgain(str(error), after_s=error.retry_after_s if error.code in THROTTLED else 0) from error
         except ChatError as error:
             raise Refused(str(error), code="slack") from error
         log.info("report.sent", extra={"incident_id": incident.id, "step": step.value, "number": numbered.reports})
         return self._save(numbered)
+
+    def last_word(self, incident: Incident, why: str) -> None:
+        """Reach a person when nothing can be written down any more. Never raises: there is nothing left to do then."""
+
+        def work() -> Done:
+            said = f"The record cannot be written, and the workflow ends here: {why}\nThe sweep gives back what is in force."
+            self._ports.pager.page(*page(incident, said))
+            return Done(at=self._ports.clock.now())
+
+        try:
+            self._run.step(self._name("last-word"), work, Done)
+        except StepFailed as failure:
+            log.error("page.not-sent", extra={"incident_id": incident.id, "error": str(failure)})
 
     def page(self, incident: Incident, detail: str) -> Incident:
         """Reach a person through the escalation topic, and note that it was done."""
@@ -415,10 +478,6 @@ class Desk:
         except StepFailed as failure:
             why = str(failure)
             return self.change(incident, "page-failed", lambda found, now: found.told(now, "page.not-sent", why))
-
-
-def _is_throttled(evidence: PoolEvidence | TableEvidence) -> bool:
-    return isinstance(evidence, PoolEvidence) and any(series.sum() > 0 for _, series in evidence.throttled)
 
 
 def _with_approval(asked: Verdict, fresh: Verdict) -> Verdict:

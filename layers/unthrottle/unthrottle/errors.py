@@ -3,6 +3,9 @@
 Knows nothing of AWS, Slack or dagy: adapters translate foreign errors into these once, at the boundary.
 """
 
+LONGEST_RETRY_S = 60
+"""How long a step waits in all for a service that names its own pause: healing must not wait for a report."""
+
 
 class UnthrottleError(Exception):
     """Base of every error Unthrottle raises on purpose. The text is written for the person who reads it.
@@ -27,7 +30,20 @@ class SettingsError(BadInput):
 
 
 class TryAgain(UnthrottleError):
-    """A service did not answer, or said it was busy. Raising is the retry: the step runs again later."""
+    """A service did not answer, or said it was busy. Raising is the retry: the step runs again later.
+
+    `after_s` is how long the service wants to be left alone; 0 where it did not say.
+    """
+
+    def __init__(self, message: str = "", *, after_s: int = 0) -> None:
+        super().__init__(message)
+        self.after_s = after_s
+
+    def pause_s(self, pauses_s: tuple[int, ...], attempt: int) -> int | None:
+        """Return the seconds before the next attempt after the `attempt`-th; None: give up, it would take too long."""
+        if attempt > len(pauses_s) or self.after_s * attempt > LONGEST_RETRY_S:
+            return None
+        return max(pauses_s[attempt - 1], self.after_s)
 
 
 class Refused(UnthrottleError):

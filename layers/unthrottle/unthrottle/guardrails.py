@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from unthrottle.diagnosis import Confidence, Diagnosis
+from unthrottle.evidence.pool import ConcurrencyAccount
 from unthrottle.incident import Decision, Reason, Verdict
 from unthrottle.plan import CancelBackfill, CapConcurrency, CapEventSource, Plan, SwitchToOnDemand
 from unthrottle.ports import Ledger
@@ -16,13 +17,21 @@ from unthrottle.settings import Mode, Settings, WhenSlackIsDown
 
 STALE_AFTER = timedelta(minutes=10)
 """Evidence older than this at the time of judging is not acted on; CloudWatch itself is a few minutes late."""
+LONGEST_SWITCH = timedelta(hours=2)
+"""AWS dates a switch when it is done; one of ours asked for up to this long before is the same one."""
+LEAST_UNRESERVED = 10
+"""The lowest floor seen for what AWS keeps unreserved (10, 40, 50, 100); the real one is in AWS's refusal."""
 SWITCHES_PER_DAY = 4
 """Switches to on-demand AWS allows a table in a rolling 24 hours (AWS DynamoDB guide); one is kept for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a guardrail may look at beside the plan. `seen_at` is when the evidence was read."""
+    """What a guardrail may look at beside the plan. `seen_at` is the newest minute that the evidence shows.
+
+    `pool` is Lambda's limits as read; `switched_at` when the table was last switched to on-demand, by whoever, and
+    `switches_seen` how often within a day, as far as the evidence could count.
+    """
 
     now: datetime
     settings: Settings
@@ -34,6 +43,9 @@ class Context:
     early_warning: bool = False
     forced_dry_run: bool = False
     frozen: bool = False
+    pool: ConcurrencyAccount | None = None
+    switched_at: datetime | None = None
+    switches_seen: int = 0
     unsent_reports: int = 0
 
 
@@ -141,12 +153,21 @@ def _switch_budget(plan: Plan, context: Context) -> Iterator[Objection]:
     for change in plan.changes:
         if not isinstance(change, SwitchToOnDemand):
             continue
-        used = [at for at in known.get(change.arn, ()) if context.now - at < timedelta(hours=24)]
-        if len(used) >= SWITCHES_PER_DAY - 1:
+        used = len([at for at in known.get(change.arn, ()) if context.now - at < timedelta(hours=24)])
+        used = max(used + _was_by_others(known.get(change.arn, ()), context), context.switches_seen)
+        if used >= SWITCHES_PER_DAY - 1:
             yield Denied(
-                text=f"{change.table} was switched to on-demand {len(used)} times in 24 hours; AWS allows "
+                text=f"{change.table} was switched to on-demand {used} times in 24 hours; AWS allows "
                 f"{SWITCHES_PER_DAY}, and the last one is kept for people."
             )
+
+
+def _was_by_others(ours: tuple[datetime, ...], context: Context) -> int:
+    """Return 1 when the table's last switch within 24 hours is none of ours. AWS tells only the last one."""
+    last = context.switched_at
+    if last is None or context.now - last >= timedelta(hours=24):
+        return 0
+    return 0 if any(timedelta(0) <= last - at <= LONGEST_SWITCH for at in ours) else 1
 
 
 def _never_zero(plan: Plan, _context: Context) -> Iterator[Objection]:
@@ -155,7 +176,15 @@ def _never_zero(plan: Plan, _context: Context) -> Iterator[Objection]:
             yield Denied(text=f"A cap of {change.after} would switch {change.target} off and lose its events.")
 
 
-def _floor(plan: Plan, _context: Context) -> Iterator[Objection]:
+def _floor(plan: Plan, context: Context) -> Iterator[Objection]:
+    caps = [change for change in plan.changes if isinstance(change, CapConcurrency)]
+    taken = sum(change.after - (change.before or 0) for change in caps)
+    if caps and context.pool is not None and context.pool.unreserved_limit - taken < LEAST_UNRESERVED:
+        yield Denied(
+            text=f"A reservation of {taken} would leave {context.pool.unreserved_limit - taken} of {context.pool.limit} "
+            f"executions unreserved; AWS keeps at least {LEAST_UNRESERVED}, often 100. Ask for a higher quota (lambda "
+            "L-B99A9384) or slow the function's trigger."
+        )
     for change in plan.changes:
         if isinstance(change, CapConcurrency) and change.before is not None and change.after >= change.before:
             yield Denied(
@@ -187,7 +216,7 @@ def _synchronous(plan: Plan, _context: Context) -> Iterator[Objection]:
 def _stale_evidence(_plan: Plan, context: Context) -> Iterator[Objection]:
     if context.now - context.seen_at > STALE_AFTER:
         minutes = round((context.now - context.seen_at).total_seconds() / 60)
-        yield Denied(text=f"The evidence is {minutes} min old. Run `/unthrottle check` to look again.")
+        yield Denied(text=f"The newest datapoint is {minutes} min old. Run `/unthrottle check` to look again.")
 
 
 def _cost(plan: Plan, context: Context) -> Iterator[Objection]:
@@ -244,7 +273,10 @@ GUARDRAILS: tuple[tuple[str, Guardrail], ...] = (
     ("confidence", _confidence),
     ("before-throttling", _before_throttling),
 )
-"""Every guardrail by its public id. `changed-since` and `change-in-progress` are judged when acting, by re-reading."""
+"""Every guardrail by its public id.
+
+`changed-since` and `change-in-progress` are judged when acting, by re-reading; then `paused` and `freeze` are asked again,
+and AWS's own refusal can still be `floor` or `switch-budget`."""
 
 
 def judge(plan: Plan, context: Context) -> Verdict:

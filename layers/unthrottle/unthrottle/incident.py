@@ -101,6 +101,28 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unsent:
+    """A report that Slack did not take: its number in the thread, its step, what it said, and when."""
+
+    number: int
+    step: str
+    detail: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a person wants done with a change in force while no question is open: read at the workflow's next look.
+
+    It lies beside the record, so that it is taken without disturbing the workflow, which writes the record.
+    """
+
+    do: Literal["revert", "keep"]
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
     """One incident. Times are UTC. `version` rises with each write and guards against a second writer."""
 
@@ -137,14 +159,26 @@ class Incident:
     approved_by: str | None = None
     decided_because: str = ""
     question: Question | None = None
+    wish: Wish | None = None
     head: str | None = None
     reports: int = 0
     unsent: int = 0
+    outbox: tuple[Unsent, ...] = ()
     timeline: tuple[Moment, ...] = ()
 
     @property
     def is_open(self) -> bool:
         return self.closed_at is None
+
+    @property
+    def is_in_force(self) -> bool:
+        """Say whether a change of this incident stands and is nobody else's to give back."""
+        return self.is_open and self.status is Status.APPLIED
+
+    @property
+    def may_have_acted(self) -> bool:
+        """Say whether this incident changed something, or cannot know: a cooldown counts from then."""
+        return bool(self.applied) or self.status not in {Status.DENIED, Status.REJECTED, Status.EXPIRED}
 
     @property
     def resources(self) -> tuple[str, ...]:

@@ -52,6 +52,12 @@ class Receiver:
             answers.extend(self._take(self._looked_up(reading)))
         return answers
 
+    def take(self, trigger: Trigger) -> list[str]:
+        """Take in a trigger that did not come by an event. Returns the ids of the incidents it opened."""
+        return [
+            str(answer["incident_id"]) for answer in self._take(Firing(trigger=trigger)) if answer["result"] == "opened"
+        ]
+
     def _looked_up(self, reading: Reading) -> Reading:
         """Resolve an event that names no metric by its alarms' definitions: a composite's children, or the alarm itself."""
         if not isinstance(reading, LookUp):

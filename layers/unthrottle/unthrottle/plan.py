@@ -4,6 +4,7 @@ The functions that make plans are in `actions/`, one module for each action.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
@@ -124,6 +125,8 @@ class CancelBackfill:
     table_arn: str
     tags: dict[str, str] = field(default_factory=dict)
     resume: str = ""
+    started_at: datetime | None = None
+    dispatch_rate_per_minute: float = 0.0
     kind: Literal["cancel-backfill"] = "cancel-backfill"
 
     @property

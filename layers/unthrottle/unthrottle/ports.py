@@ -4,7 +4,7 @@ Errors are those of `errors.py` only: TryAgain (raise to retry), NotFound, NotAl
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
@@ -12,7 +12,7 @@ from unthrottle.backfills import Backfill, CancelAnswer
 from unthrottle.evidence.pool import AsyncSettings, ConcurrencyAccount, EventSource
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import HotKeys, ScalingActivity, ScalingTarget, TableSettings
-from unthrottle.incident import Incident
+from unthrottle.incident import Incident, Wish
 from unthrottle.plan import SavedTable
 
 T = TypeVar("T")
@@ -135,13 +135,35 @@ class Tables(Protocol):
     def tags(self, arn: str) -> dict[str, str]: ...
     def scaling(self, table: str) -> tuple[ScalingTarget, ...]: ...
     def scaling_activities(self, table: str) -> tuple[ScalingActivity, ...]: ...
+    def switches(self, table: str, since: datetime) -> tuple[datetime, ...]:
+        """Name the switches to on-demand since then, by whoever made them, from CloudTrail; minutes late."""
+
     def hot_keys(self, table: str, index: str | None, start: datetime, end: datetime) -> HotKeys | None:
         """Ask Contributor Insights for the most active keys; None where it is not enabled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringAlarm:
+    """An alarm that is in ALARM now; a contributor of a grouped query is one of its own. `since` is its transition.
+
+    `metrics` have the shape of an event's configuration; `attributes` name the contributor's resource.
+    """
+
+    name: str
+    arn: str
+    since: datetime
+    metrics: tuple[dict[str, object], ...]
+    reason: str = ""
+    contributor: str | None = None
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
 class Alarms(Protocol):
     def metrics_of(self, names: Sequence[str]) -> list[dict[str, object]]:
         """Return the metrics the named alarms watch, composites resolved, in the shape of an event's configuration."""
+
+    def firing(self) -> tuple[FiringAlarm, ...]:
+        """Return the metric alarms that are in ALARM now and whose actions are not switched off; bounded."""
 
 
 class Calendar(Protocol):
@@ -286,6 +308,9 @@ class Incidents(Protocol):
         Taking what this incident already holds is fine (a resumed run). Raises Busy, Conflict.
         """
 
+    def wish(self, incident_id: str, wish: Wish) -> bool:
+        """Note what a person wants done with an open incident's change; `load` gives it back. False: it is closed."""
+
     def close(self, incident: Incident) -> Incident:
         """Write the record, free its fingerprint and its resources, in one transaction. Raises Conflict."""
 
@@ -297,8 +322,11 @@ class Incidents(Protocol):
         """Say whether a person's request (by its signature's hash) was taken before, and note that it is now."""
 
     def open_incidents(self) -> tuple[Incident, ...]: ...
-    def recent(self, limit: int) -> tuple[Incident, ...]:
-        """Return the newest incidents, open or closed."""
+    def untold(self) -> tuple[Incident, ...]:
+        """Return the closed incidents of which Slack has not taken every report."""
+
+    def recent(self, limit: int, *, since: datetime | None = None) -> tuple[Incident, ...]:
+        """Return the newest incidents, open or closed. `since` bounds the search by month: older ones may be left out."""
 
 
 class Starter(Protocol):

@@ -23,6 +23,8 @@ from unthrottle.plan import (
 from unthrottle.ports import MetricQuery, Observer
 
 LOOK_BACK = timedelta(minutes=20)
+TABLE_LOOK_BACK = timedelta(hours=3)
+"""How far back a table's peak is looked for, within the lease: what raised the symptom is no measure of what is now."""
 RECENT = timedelta(minutes=10)
 AT_THE_CAP = 0.9
 """Share of its cap above which a function would take more if it could."""
@@ -44,7 +46,9 @@ def pressure_on(observer: Observer, incident: Incident, now: datetime) -> Pressu
     for made in incident.applied:
         if isinstance(made.change, CapEventSource):
             bounds.setdefault(made.change.function, []).append(_bound(made.change))
-    found = [_pressure(observer, made.change, now, bounds) for made in incident.applied]
+    minutes = incident.plan.lease_minutes if incident.plan else None
+    back = min(TABLE_LOOK_BACK, timedelta(minutes=minutes)) if minutes else TABLE_LOOK_BACK
+    found = [_pressure(observer, made.change, now, bounds, back) for made in incident.applied]
     still = [item for item in found if not item.is_gone]
     chosen = still or found
     return Pressure(is_gone=not still, because="; ".join(item.because for item in chosen))
@@ -61,14 +65,16 @@ def _bound(change: CapEventSource) -> int:
             return max(1, round(change.peak * change.after / (change.before or 1)))
 
 
-def _pressure(observer: Observer, change: Change, now: datetime, bounds: dict[str, list[int]]) -> Pressure:
+def _pressure(
+    observer: Observer, change: Change, now: datetime, bounds: dict[str, list[int]], back: timedelta
+) -> Pressure:
     match change:
         case CapConcurrency():
             return _on_function(observer, change.function, change.after, now)
         case CapEventSource():
             return _on_function(observer, change.function, sum(bounds[change.function]), now)
         case SwitchToOnDemand() | RaiseCapacity():
-            return _on_table(observer, change.table, change.before, now)
+            return _on_table(observer, change.table, change.before, now, back)
         case CancelBackfill():
             return Pressure(is_gone=True, because="a cancelled backfill is not given back")
 
@@ -98,10 +104,10 @@ def _on_function(observer: Observer, function: str, cap: int, now: datetime) -> 
     return Pressure(is_gone=True, because=f"{function} holds {held or 0:,.0f}, well under its cap of {cap}")
 
 
-def _on_table(observer: Observer, table: str, before: SavedTable, now: datetime) -> Pressure:
+def _on_table(observer: Observer, table: str, before: SavedTable, now: datetime, back: timedelta) -> Pressure:
     described = observer.tables.describe(table)
     end = now.replace(second=0, microsecond=0)
-    units = read_units(observer, described, end - timedelta(hours=3), end)
+    units = read_units(observer, described, end - back, end)
     for unit in units:
         capacity = before.capacity if unit.index is None else before.indexes.get(unit.index, before.capacity)
         name = table if unit.index is None else f"{table}/{unit.index}"
@@ -112,6 +118,9 @@ def _on_table(observer: Observer, table: str, before: SavedTable, now: datetime)
             if peak > has * FITS:
                 return Pressure(
                     is_gone=False,
-                    because=f"{name} took up to {peak:,.0f} {way.value} units/s in 3 h; {has} saved would not hold that",
+                    because=(
+                        f"{name} took up to {peak:,.0f} {way.value} units/s in the last "
+                        f"{back.total_seconds() / 3600:g} h; {has} saved would not hold that"
+                    ),
                 )
     return Pressure(is_gone=True, because=f"the load of {table} fits in the saved capacity")

@@ -224,4 +224,6 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
 
     Raises SettingsError naming every wrong variable.
     """
-    return _build({name: value for name, value in environment.items() if value != ""}, variable)
+    # An empty table prefix is a value: every table is dagy's. For all others empty stands for "not set".
+    kept = {name: value for name, value in environment.items() if value or name == variable("TablePrefix")}
+    return _build(kept, variable)

@@ -6,7 +6,7 @@ told in the channel by the workflow itself.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from unthrottle.answers import Do
@@ -14,8 +14,10 @@ from unthrottle.control import Control, Person
 from unthrottle.errors import UnthrottleError
 from unthrottle.ports import Clock
 from unthrottle.slack_front import (
+    BUTTON_ACTIONS,
     Click,
     Command,
+    HomeOpened,
     Rejected,
     SslCheck,
     UrlVerification,
@@ -33,12 +35,14 @@ log = logging.getLogger("unthrottle")
 class SlackApp:
     """What the app's secret tells: signing secrets (present and previous), and whose requests are taken.
 
-    Empty `teams` or `app_id`: not checked, as the signature names the app already.
+    Empty `teams`, `app_id` or `channels`: not checked, as the signature names the app already. `teams` may hold workspaces
+    (T...) and Enterprise Grid organisations (E...); in an organisation, each workspace whose people may use it.
     """
 
-    signing_secrets: tuple[str, ...]
+    signing_secrets: tuple[str, ...] = field(repr=False)
     app_id: str = ""
     teams: frozenset[str] = frozenset()
+    channels: frozenset[str] = frozenset()
 
 
 class Door:
@@ -59,7 +63,13 @@ class Door:
 
     def answer(self, event: object) -> dict[str, object]:
         """Answer with an HTTP response; never an exception for anything a stranger may send."""
-        app = self._app()
+        try:
+            app = self._app()
+        except UnthrottleError as error:  # without the secret nothing can be believed, so nothing is done
+            log.error("slack.no-secret", extra={"error": error.code})
+            return http_answer(
+                503, "Unthrottle cannot read its Slack secret now. Nothing was run; try again in a minute."
+            )
         request = receive(event, app.signing_secrets, self._clock.now())
         match request:
             case Rejected():
@@ -69,11 +79,11 @@ class Door:
                 return http_answer(200)
             case UrlVerification():
                 return challenge_answer(request)
-            case Command() | Click():
+            case Command() | Click() | HomeOpened():
                 refused = _stranger(request, app)
                 if refused is not None:
                     log.warning("slack.refused", extra={"reason": refused})
-                    return http_answer(200, "This workspace or person is not known to Unthrottle. Nothing was run.")
+                    return http_answer(200, f"Unthrottle does not take requests from {refused}. Nothing was run.")
                 try:
                     if self._is_seen(request.delivery):
                         return http_answer(200)
@@ -82,25 +92,33 @@ class Door:
                     log.error("slack.failed", extra={"error": error.code})
                     return http_answer(200, f"That did not work: {error}")
 
-    def _take(self, request: Command | Click) -> dict[str, object]:
+    def _take(self, request: Command | Click | HomeOpened) -> dict[str, object]:
         person = Person(id=request.user_id)
+        if isinstance(request, HomeOpened):
+            self._control().show_home(person)
+            return http_answer(200)
         if isinstance(request, Command):
             return http_answer(200, self._control().carry_out(understand(request.text), person))
         value = button_value(request.value)
-        if value is None or request.action_id not in {"approve", "reject", "revert", "keep"}:
+        if value is None or request.action_id not in BUTTON_ACTIONS:
             return http_answer(200, "That button is not one of Unthrottle's. Nothing was changed.")
         do = cast("Do", request.action_id)
         return http_answer(200, self._control().decide(value.incident_id, value.version, do, person))
 
 
-def _stranger(request: Command | Click, app: SlackApp) -> str | None:
-    """Say why a signed request is still not taken: another app, workspace, or a guest of a shared channel."""
+def _stranger(request: Command | Click | HomeOpened, app: SlackApp) -> str | None:
+    """Say why a signed request is still not taken: another app, workspace or channel, or a guest of a shared channel."""
     if app.app_id and request.app_id and request.app_id != app.app_id:
         return "another app"
-    if not app.teams:
-        return None
-    if request.team_id not in app.teams:
+    known = app.teams or {request.team_id, request.enterprise_id} - {""}
+    if app.teams and not {request.team_id, request.enterprise_id} & app.teams:
         return "another workspace"
-    if isinstance(request, Click) and request.user_team_id is not None and request.user_team_id not in app.teams:
+    if isinstance(request, HomeOpened):
+        return None
+    # Slack Connect: the request bears our workspace, and only the person's own says that it is a guest's. A typed command
+    # says nothing of it, so there the list of operators has to decide.
+    if isinstance(request, Click) and request.user_team_id is not None and request.user_team_id not in known:
         return "a person of another workspace"
+    if app.channels and request.channel_id not in app.channels:
+        return "another channel"
     return None

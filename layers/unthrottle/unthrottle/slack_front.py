@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl
 
 SIGNATURE_AGE_S = 300
 MAX_BODY_BYTES = 1_000_000
-BUTTON_ACTIONS = ("approve", "reject", "revert", "keep")
+BUTTON_ACTIONS = ("approve", "reject", "revert", "keep", "keep-24h")
 _BUTTON_VALUE = re.compile(r"(INC-[0-9A-Z]{4,8}):([0-9]{1,9})", re.ASCII)
 
 
@@ -37,6 +37,7 @@ class Command:
     trigger: str
     app_id: str
     delivery: str
+    enterprise_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,18 @@ class Click:
     trigger: str
     app_id: str
     delivery: str
+    enterprise_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeOpened:
+    """Somebody opened the app's home tab."""
+
+    user_id: str
+    team_id: str
+    app_id: str
+    delivery: str
+    enterprise_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +108,7 @@ class ButtonValue:
         return f"{self.incident_id}:{self.version}"
 
 
-Request = Command | Click | SslCheck | UrlVerification | Rejected
+Request = Command | Click | HomeOpened | SslCheck | UrlVerification | Rejected
 
 
 def receive(event: object, secrets: Sequence[str], now: datetime) -> Request:
@@ -230,6 +243,7 @@ def _command(form: Mapping[str, str], delivery: str) -> Request:
         trigger=form.get("trigger_id", ""),
         app_id=form.get("api_app_id", ""),
         delivery=delivery,
+        enterprise_id=form.get("enterprise_id", ""),
     )
 
 
@@ -244,8 +258,24 @@ def _parse_json(document: object, delivery: str) -> Request:
             return UrlVerification(challenge=challenge)
         case "block_actions":
             return _click(document, delivery)
+        case "event_callback" if _at(document, "event", "type") == "app_home_opened":
+            return _home(document)
         case _:
             return Rejected(status=400, reason="a payload of a type this app does not use")
+
+
+def _home(document: dict[object, object]) -> Request:
+    user = _at(document, "event", "user")
+    if not user:
+        return Rejected(status=400, reason="a home tab without a user")
+    return HomeOpened(
+        user_id=user,
+        team_id=_at(document, "team_id") or _at(document, "enterprise_id"),
+        app_id=_at(document, "api_app_id"),
+        # A repeated delivery of an event is signed anew; its own id is what stays the same.
+        delivery=hashlib.sha256(f"event|{_at(document, 'event_id')}".encode()).hexdigest(),
+        enterprise_id=_at(document, "enterprise_id"),
+    )
 
 
 def _click(document: dict[object, object], delivery: str) -> Request:
@@ -267,6 +297,7 @@ def _click(document: dict[object, object], delivery: str) -> Request:
         trigger=_at(document, "trigger_id"),
         app_id=_at(document, "api_app_id"),
         delivery=delivery,
+        enterprise_id=_at(document, "enterprise", "id"),
     )
 
 

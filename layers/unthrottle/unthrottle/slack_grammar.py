@@ -19,7 +19,7 @@ USAGE = {
     "fix": "fix <table or function> [--dry-run]",
     "status": "status [incident]",
     "revert": "revert <incident>",
-    "keep": "keep <incident>",
+    "keep": "keep <incident> [24h]",
     "pause": "pause [2h]",
     "resume": "resume",
     "audit": "audit",
@@ -83,9 +83,10 @@ class Revert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """Let what an incident changed stay."""
+    """Let what an incident changed stay: for good, or for another day."""
 
     incident_id: str
+    for_a_day: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +185,8 @@ def _about_resource(verb: str, arguments: Sequence[str], *, dry_run: bool) -> As
 def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
     if verb == "status" and not arguments:
         return Status(incident_id=None)
-    if len(arguments) != 1:
+    for_a_day = verb == "keep" and len(arguments) == 2 and arguments[1].casefold() == "24h"
+    if len(arguments) != 1 and not for_a_day:
         return _misused(verb, f"`{verb}` needs one incident, {len(arguments)} were given")
     incident_id = arguments[0].upper()
     if not _INCIDENT.fullmatch(incident_id):
@@ -195,7 +197,7 @@ def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
         case "revert":
             return Revert(incident_id=incident_id)
         case _:
-            return Keep(incident_id=incident_id)
+            return Keep(incident_id=incident_id, for_a_day=for_a_day)
 
 
 def _pause(arguments: Sequence[str]) -> Asked:

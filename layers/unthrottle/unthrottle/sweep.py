@@ -5,19 +5,21 @@ before the change, and this looks at the records, not at executions.
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from unthrottle import actions
+from unthrottle import actions, outbox
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone, NotYet
 from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
-from unthrottle.incident import Incident, Status
+from unthrottle.incident import Incident, Outcome, Status
 from unthrottle.plan import CapEventSource, Change
 from unthrottle.ports import Ports, Starter
 from unthrottle.report.page import page
 
 log = logging.getLogger("unthrottle")
 
+SWEEP_EVERY = timedelta(minutes=5)
+"""How often the schedule in template.yaml runs this."""
 OVERDUE_AFTER = timedelta(minutes=15)
 """How long after its end a lease may still be in the workflow's hands: it may be giving back, or renewing, right now."""
 SILENT_AFTER = timedelta(minutes=15)
@@ -26,6 +28,8 @@ LONGEST_VERIFICATION = timedelta(minutes=60)
 """A workflow verifies a table's change for up to an hour before its lease begins."""
 DEAD_AFTER = timedelta(hours=3)
 """A workflow watches a symptom for up to two hours without a line in the story; after three it is gone."""
+WISH_AFTER = timedelta(minutes=10)
+"""How long what a person asked for may lie there: a workflow that lives reads it within a minute or two."""
 PAGE_AGAIN = timedelta(hours=1)
 """How often a give-back that cannot be done is told again."""
 
@@ -38,6 +42,7 @@ class Swept:
     started: tuple[str, ...] = ()
     given_back: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    backlog: outbox.Backlog = field(default_factory=outbox.Backlog)
 
 
 def sweep(ports: Ports, starter: Starter) -> Swept:
@@ -48,15 +53,23 @@ def sweep(ports: Ports, starter: Starter) -> Swept:
     left: list[str] = []
     found = ports.incidents.open_incidents()
     for incident in found:
-        if _is_overdue(incident, now):
+        if _is_wished_in_vain(incident, now):
+            (given if _carry_out(ports, incident, now) else left).append(incident.id)
+        elif _is_overdue(incident, now):
             (given if _give_back(ports, incident, now) else left).append(incident.id)
-        elif _is_dead(incident, now):
+        elif _is_dead(incident, now) or _is_half_done(incident, now):
             (given if _bury(ports, incident, now) else left).append(incident.id)
         elif _is_silent(incident, now):
             starter.start(incident.id)
             started.append(incident.id)
     log.info("sweep.done", extra={"open": len(found), "started": started, "given_back": given, "left": left})
-    return Swept(looked_at=len(found), started=tuple(started), given_back=tuple(given), left=tuple(left))
+    return Swept(
+        looked_at=len(found),
+        started=tuple(started),
+        given_back=tuple(given),
+        left=tuple(left),
+        backlog=outbox.deliver_all(ports),
+    )
 
 
 def _is_overdue(incident: Incident, now: datetime) -> bool:
@@ -66,9 +79,9 @@ def _is_overdue(incident: Incident, now: datetime) -> bool:
 
 
 def _lease_end(incident: Incident) -> datetime:
-    """Return when the change should have been given back. Before the lease was written: when that would have ended."""
+    """Return when the change should have been given back. The lease begins anew once the change is verified."""
     if incident.lease_until is not None:
-        return incident.lease_until
+        return incident.lease_until + (LONGEST_VERIFICATION if incident.outcome is Outcome.NONE else timedelta())
     minutes = incident.plan.lease_minutes if incident.plan else None
     return (incident.acted_at or incident.opened_at) + LONGEST_VERIFICATION + timedelta(minutes=minutes or 0)
 
@@ -83,14 +96,41 @@ def _is_dead(incident: Incident, now: datetime) -> bool:
     return now - last > DEAD_AFTER
 
 
+def _is_half_done(incident: Incident, now: datetime) -> bool:
+    """Say whether a change was begun, its end never written, and its lease is over."""
+    begun = any(moment.event == "action.intended" for moment in incident.timeline)
+    return begun and incident.status is Status.NONE and now - _lease_end(incident) > OVERDUE_AFTER
+
+
 def _last_line(incident: Incident) -> datetime:
-    return incident.timeline[-1].at if incident.timeline else incident.opened_at
+    """Return when the workflow last wrote a line; the sweep's own lines are no sign of its life."""
+    written = [moment.at for moment in incident.timeline if not moment.event.startswith("sweep.")]
+    return written[-1] if written else incident.opened_at
 
 
 def _is_silent(incident: Incident, now: datetime) -> bool:
     if incident.status is not Status.NONE or incident.question is not None or incident.escalated:
         return False
     return now - _last_line(incident) > SILENT_AFTER
+
+
+def _is_wished_in_vain(incident: Incident, now: datetime) -> bool:
+    """Say whether a person asked for something and no workflow took it. One that keeps trying to give back has."""
+    wish = incident.wish
+    if wish is None or not incident.is_in_force or now - wish.at <= WISH_AFTER:
+        return False
+    return wish.do == "keep" or all(moment.event != "lease.give-back-later" for moment in incident.timeline)
+
+
+def _carry_out(ports: Ports, incident: Incident, now: datetime) -> bool:
+    """Do what a person asked for, in the place of a workflow that is gone."""
+    wish = incident.wish
+    if wish is None:
+        return False
+    if wish.do == "revert":
+        return _give_back(ports, incident, now, why=f"{wish.by} asked for it, and its workflow is gone.")
+    detail = f"Kept by {wish.by}; its workflow is gone."
+    return _close(ports, incident.told(now, "action.kept", f"by {wish.by}").now(Status.KEPT), now, detail)
 
 
 def _intended(incident: Incident) -> tuple[Change, ...]:
@@ -109,11 +149,13 @@ def _key(change: Change) -> tuple[str, str]:
     return change.arn, change.uuid if isinstance(change, CapEventSource) else change.kind
 
 
-def _give_back(ports: Ports, incident: Incident, now: datetime) -> bool:
+def _give_back(
+    ports: Ports, incident: Incident, now: datetime, *, why: str = "The lease was overdue and its workflow is gone."
+) -> bool:
     """Give an overdue incident's changes back in the workflow's place, close it, and page. False: could not, told."""
     results = [_put_back(ports, incident, change) for change in _intended(incident)]
     told = "; ".join(_in_words(result) for result in results) or "no change is on record"
-    detail = f"The lease was overdue and its workflow is gone. {told}"
+    detail = f"{why} {told}"
     if any(isinstance(result, NotYet) for result in results):
         _try_later(ports, incident, now, detail)
         return False

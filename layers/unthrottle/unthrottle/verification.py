@@ -16,6 +16,16 @@ CLEAN_MINUTES = 2
 TOO_OLD = timedelta(minutes=10)
 
 
+WORSE_AFTER = timedelta(minutes=5)
+"""How long after an action it is not yet called worse: clients that were refused come back in a burst."""
+WORSE_MINUTES = 3
+"""Whole minutes in a row that must be worse, so that one burst is not."""
+WORSE_TIMES = 2.0
+"""Each of them by this factor more than the worst minute before the action."""
+BEFORE = timedelta(minutes=15)
+"""How far back before the action is looked for its worst minute."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """The answer, and what it rests on in words. `outcome` None: too early to tell."""
@@ -35,9 +45,13 @@ def judge_pool(
 ) -> Judgement:
     """Judge a cap by the others' throttles. `account` is the account's ConcurrentExecutions: it shows which minutes exist.
 
-    A capped function that is now throttled by its own cap is as it should be, and is left out.
+    A capped function that is now throttled by its own cap is as it should be, and is left out. A reservation takes from the
+    others' pool, so it can do harm: worse than before is not recovered, at once. `throttles` reach back before the action.
     """
     others = {name: series for name, series in throttles.items() if name not in capped}
+    worse = _worse(acted_at, account, list(others.values()))
+    if worse is not None:
+        return Judgement(outcome=Outcome.NOT_RECOVERED, because=worse)
     return _judge(
         acted_at=acted_at,
         deadline=deadline,
@@ -113,6 +127,27 @@ def _judge(
         outcome=Outcome.NOT_RECOVERED,
         because=f"{who} still had {throttled[last]:,.0f} throttles in the minute {last:%H:%M}",
     )
+
+
+def _worse(acted_at: datetime, proof: Series, counts: list[Series]) -> str | None:
+    """Say by how much it is worse than before the action; None where it is not, or cannot be told."""
+    first = acted_at.replace(second=0, microsecond=0)
+    seen = [minute for minute in _minutes_after(acted_at, proof) if minute >= first + WORSE_AFTER][-WORSE_MINUTES:]
+    if len(seen) < WORSE_MINUTES or seen[-1] - seen[0] != (WORSE_MINUTES - 1) * timedelta(minutes=1):
+        return None
+    earlier = [first - number * timedelta(minutes=1) for number in range(1, int(BEFORE / timedelta(minutes=1)))]
+    before = max((_refused(minute, counts) for minute in earlier), default=0.0)
+    least = min(_refused(minute, counts) for minute in seen)
+    if least <= before * WORSE_TIMES or before == 0:
+        return None
+    return (
+        f"worse than before: the others had at least {least:,.0f} throttles in each of the last {WORSE_MINUTES} minutes, "
+        f"and at most {before:,.0f} in a minute before the change"
+    )
+
+
+def _refused(minute: datetime, counts: list[Series]) -> float:
+    return sum(series.at(minute) or 0.0 for series in counts)
 
 
 def _throttles_after(acted_at: datetime, counts: list[Series]) -> dict[datetime, float]:

@@ -8,23 +8,28 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from datetime import timedelta
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
 from unthrottle.adapters.access import Access, Clients
-from unthrottle.adapters.accounts import AwsAccounts
 from unthrottle.adapters.clock import SystemClock
 from unthrottle.adapters.incidents_table import IncidentsTable
 from unthrottle.adapters.pager import SnsPager
 from unthrottle.adapters.secrets import AwsSecrets
 from unthrottle.adapters.starter import LambdaStarter
-from unthrottle.errors import SettingsError
+from unthrottle.errors import BadInput, Refused, SettingsError, TryAgain
 from unthrottle.settings import Settings, from_environment
 
 if TYPE_CHECKING:
-    from unthrottle.ports import Backfills, Chat, Ports, Posted, Run
+    from unthrottle.adapters.accounts import AwsAccounts
+    from unthrottle.adapters.slack import SlackChannel
+    from unthrottle.adapters.slack_light import SlackLight
+    from unthrottle.audit.inventory import Survey
+    from unthrottle.intake import Receiver
+    from unthrottle.ports import Actor, Backfills, Observer, Ports, Posted, Run
 
 _REQUIRED = ("UNTHROTTLE_INCIDENTS_TABLE", "UNTHROTTLE_OBSERVER_ROLE", "UNTHROTTLE_HOME_ACCOUNT", "AWS_REGION")
 
@@ -40,8 +45,11 @@ class Deployment:
     region: str
     stack: str | None
     respond_function: str
+    audit_function: str
     slack_api_url: str | None
     dagy_timeout_s: float
+    external_id: str | None = None
+    ops_items: bool = False
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Deployment":
@@ -61,8 +69,11 @@ class Deployment:
             region=environment["AWS_REGION"],
             stack=environment.get("UNTHROTTLE_STACK") or None,
             respond_function=environment.get("UNTHROTTLE_RESPOND_FUNCTION", ""),
+            audit_function=environment.get("UNTHROTTLE_AUDIT_FUNCTION", ""),
             slack_api_url=environment.get("UNTHROTTLE_SLACK_API_URL") or None,
             dagy_timeout_s=float(environment.get("UNTHROTTLE_DAGY_TIMEOUT_S") or 5),
+            external_id=environment.get("UNTHROTTLE_EXTERNAL_ID") or None,
+            ops_items=environment.get("UNTHROTTLE_OPS_ITEMS") == "true",
         )
 
 
@@ -90,12 +101,15 @@ class _Wired:
         )
 
     @cached_property
-    def accounts(self) -> AwsAccounts:
+    def accounts(self) -> "AwsAccounts":
+        from unthrottle.adapters.accounts import AwsAccounts  # most commands need no account
+
         return AwsAccounts(
             home_account=self.deployment.account,
             home_region=self.deployment.region,
             observer_role_name=self.deployment.observer_role,
             actor_role_name=self.deployment.actor_role,
+            external_id=self.deployment.external_id,
             clients=self.clients,
             clock=self.clock,
         )
@@ -110,7 +124,7 @@ class _Wired:
 
     @cached_property
     def pager(self) -> SnsPager:
-        return SnsPager(self.own, self.settings.escalation_topic_arn)
+        return SnsPager(self.own, self.settings.escalation_topic_arn, ops_items=self.deployment.ops_items)
 
     @cached_property
     def backfills(self) -> "Backfills | None":
@@ -124,11 +138,26 @@ class _Wired:
         )
 
     @cached_property
-    def chat(self) -> "Chat | None":
+    def chat(self) -> "_LateChat | None":
         settings = self.settings
         if not settings.slack_channel or not settings.slack_secret_arn:
             return None
         return _LateChat(lambda: self.secrets.field(settings.slack_secret_arn, "bot_token"), self)
+
+    @cached_property
+    def slack_light(self) -> "SlackLight":
+        from unthrottle.adapters.slack_light import SlackLight
+
+        arn = self.settings.slack_secret_arn
+        return SlackLight(
+            lambda: self.secrets.field(arn, "bot_token"), self.clock, base_url=self.deployment.slack_api_url
+        )
+
+    def start_audit(self) -> None:
+        """Start the audit function, and do not wait for it."""
+        function = self.deployment.audit_function
+        with self.own.use("lambda", f"start the audit {function}") as client:
+            client.invoke(FunctionName=function, InvocationType="Event", Payload=b"{}")
 
     @cached_property
     def ports(self) -> "Ports":
@@ -159,11 +188,49 @@ class _LateChat:
     def update(self, ts: str, text: str, blocks: "Sequence[dict[str, object]]") -> "Posted":
         return self._channel().update(ts, text, blocks)
 
-    def _channel(self) -> "Chat":
+    def whoami(self) -> str:
+        """Ask Slack whether the token is good. Raises as `post` does."""
+        return self._channel().whoami()
+
+    def _channel(self) -> "SlackChannel":
         from unthrottle.adapters.slack import SlackChannel
+        from unthrottle.chat import ChatBroken, ChatLater
 
         wired = self._wired
-        return SlackChannel(self._token(), wired.settings.slack_channel, base_url=wired.deployment.slack_api_url)
+        try:
+            token = self._token()
+        except TryAgain as error:  # no token is as good as one that Slack does not take: the report goes another way
+            raise ChatLater(str(error), code="no-token", retry_after_s=0) from error
+        except (BadInput, Refused) as error:
+            raise ChatBroken(str(error), code="no-token") from error
+        return SlackChannel(token, wired.settings.slack_channel, base_url=wired.deployment.slack_api_url)
+
+
+def _receiver(wired: _Wired) -> "Receiver":
+    from unthrottle.intake import Receiver
+
+    return Receiver(
+        incidents=wired.incidents,
+        starter=wired.starter,
+        clock=wired.clock,
+        settings=wired.settings,
+        home_account=wired.deployment.account,
+        alarms_of=lambda account, region: wired.accounts.observe(account, region, "intake").alarms,
+        own_prefix=wired.deployment.stack,
+    )
+
+
+class _LateAccounts:
+    """The accounts, made when one is first looked at: most of what people ask needs none."""
+
+    def __init__(self, wired: _Wired) -> None:
+        self._wired = wired
+
+    def observe(self, account: str, region: str, incident_id: str) -> "Observer":
+        return self._wired.accounts.observe(account, region, incident_id)
+
+    def act(self, account: str, region: str, incident_id: str) -> "Actor":
+        return self._wired.accounts.act(account, region, incident_id)
 
 
 class Intake:
@@ -173,19 +240,7 @@ class Intake:
         self._wired = wired
 
     def handle(self, event: object) -> dict[str, Any]:
-        from unthrottle.intake import Receiver
-
-        wired = self._wired
-        receiver = Receiver(
-            incidents=wired.incidents,
-            starter=wired.starter,
-            clock=wired.clock,
-            settings=wired.settings,
-            home_account=wired.deployment.account,
-            alarms_of=lambda account, region: wired.accounts.observe(account, region, "intake").alarms,
-            own_prefix=wired.deployment.stack,
-        )
-        return {"alarms": receiver.receive(event)}
+        return {"alarms": _receiver(self._wired).receive(event)}
 
 
 class Respond:
@@ -238,6 +293,7 @@ class SlackDoor:
             signing_secrets=tuple(secret for secret in secrets if secret),
             app_id=wired.secrets.field(arn, "app_id", default=""),
             teams=frozenset(teams.replace(",", " ").split()),
+            channels=frozenset(wired.secrets.field(arn, "channels", default="").replace(",", " ").split()),
         )
 
     def _control(self) -> Any:
@@ -247,11 +303,14 @@ class SlackDoor:
         return Control(
             incidents=wired.incidents,
             starter=wired.starter,
-            accounts=wired.accounts,
+            accounts=_LateAccounts(wired),
             clock=wired.clock,
             settings=wired.settings,
             home_account=wired.deployment.account,
             home_region=wired.deployment.region,
+            members=wired.slack_light.members,
+            publish=wired.slack_light.publish,
+            audit=wired.start_audit if wired.deployment.audit_function else None,
         )
 
 
@@ -262,9 +321,33 @@ class Sweep:
         self._wired = wired
 
     def handle(self, _event: object) -> dict[str, Any]:
-        from unthrottle.sweep import sweep
+        from aws_lambda_powertools.metrics import MetricUnit
 
-        return asdict(sweep(self._wired.ports, self._wired.starter))
+        from unthrottle.adapters.figures import write_figures
+        from unthrottle.outbox import check_token, is_time_to_check
+        from unthrottle.sweep import SWEEP_EVERY, sweep
+
+        wired = self._wired
+        swept = sweep(wired.ports, wired.starter)
+        reopened = self._reopen()
+        if wired.chat is not None and is_time_to_check(wired.clock.now(), SWEEP_EVERY):
+            check_token(wired.chat.whoami, wired.pager)
+        write_figures(
+            {
+                "UnreportedSteps": (swept.backlog.unsent, MetricUnit.Count),
+                "OldestUnsentAge": (swept.backlog.oldest_s, MetricUnit.Seconds),
+            },
+            stack=wired.deployment.stack,
+        )
+        return {**asdict(swept), "reopened": list(reopened)}
+
+    def _reopen(self) -> tuple[str, ...]:
+        from unthrottle.reopen import Place, reopen
+
+        wired = self._wired
+        accounts = dict.fromkeys((wired.deployment.account, *wired.settings.member_accounts))
+        places = [Place(account=account, region=wired.deployment.region) for account in accounts]
+        return reopen(wired.accounts, wired.incidents, places, wired.clock.now(), _receiver(wired).take)
 
 
 class Audit:
@@ -274,13 +357,21 @@ class Audit:
         self._wired = wired
 
     def handle(self, _event: object) -> dict[str, Any]:
-        from unthrottle.weekly import look_over
+        from unthrottle.adapters.audit_store import AuditStore
+        from unthrottle.audit.weekly import look_over
 
         wired = self._wired
-        found = look_over(
-            wired.ports, wired.settings, wired.deployment.account, wired.deployment.region, wired.deployment.stack
-        )
-        return asdict(found)
+        region, session = wired.deployment.region, f"audit-{wired.clock.now():%Y%m%d}"
+        accounts = dict.fromkeys((wired.deployment.account, *wired.settings.member_accounts))
+        store = AuditStore(wired.own, wired.deployment.table, retention=timedelta(days=wired.settings.retention_days))
+        ways = [
+            (account, region, partial(_ways_to_look, wired.accounts, account, region, session)) for account in accounts
+        ]
+        return asdict(look_over(wired.ports, wired.settings, ways, store))
+
+
+def _ways_to_look(accounts: "AwsAccounts", account: str, region: str, session: str) -> "tuple[Observer, Survey]":
+    return accounts.observe(account, region, session), accounts.survey(account, region, session)
 
 
 def intake_from_environment() -> Intake:

@@ -5,17 +5,19 @@ without doing it again. So nothing here may read a clock, a random number or a s
 nothing is put back in a ``finally``: a durable run suspends by an exception, and would "put back" at every wait.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from unthrottle.actions.outcome import GivenBack, LeftAlone, NotYet
+from unthrottle.actions.same import agreed_change
 from unthrottle.answers import Answer, read_answer
-from unthrottle.desk import Desk, Seen
+from unthrottle.desk import Desk
 from unthrottle.diagnosis import Cause
-from unthrottle.errors import StepFailed
-from unthrottle.incident import Decision, Incident, Outcome, Reason, Status, Verdict
-from unthrottle.plan import Action, CapConcurrency, CapEventSource, Change
-from unthrottle.ports import Expired, Ports, Run
+from unthrottle.errors import StepFailed, TryAgain
+from unthrottle.incident import AppliedChange, Decision, Incident, Outcome, Reason, Status, Verdict, Wish
+from unthrottle.lease import by_hand, give_back, hold
+from unthrottle.look import Seen
+from unthrottle.plan import Action, Change, Plan
+from unthrottle.ports import Answered, Expired, Ports, Run
 from unthrottle.report.moments import Step
 from unthrottle.settings import Mode, Settings
 
@@ -28,13 +30,34 @@ POOL_TIME = timedelta(minutes=25)
 TABLE_TIME = timedelta(minutes=60)
 """How long a table's change may take to show: a switch takes minutes, and up to an hour has been seen."""
 BACKFILL_TIME = timedelta(minutes=30)
+CHANGE_TIME = timedelta(minutes=15)
+"""How long a change somebody else began may take before it is looked at again: it may not have been enough."""
+MOST_LOOKS = 2
+"""How often a change that was not enough is looked at again, before it is waited for as for a ramp."""
+LOOK_AGAIN = timedelta(minutes=5)
+"""How often an early warning is looked at again while a person is asked: it may have become an incident meanwhile."""
 RAMP_TIME = timedelta(minutes=45)
 """How long an on-demand table may take to adapt: half an hour after a new peak, and the metrics' delay."""
 WATCH_TIME = timedelta(hours=2)
 """How long an incident without a change stays open, so that later alarms of the same symptom join it."""
-MOST_RENEWALS = 11
-"""Renewals before a person must decide: 24 hours of two-hour caps."""
-MOST_TRIES = 24
+HARMLESS_TO_GIVE_BACK = frozenset({Action.CAP_CONCURRENCY, Action.CAP_EVENT_SOURCE})
+"""A cap that did not help only costs its function; a table that is short even on-demand would be shorter without it."""
+AS_FOUND = frozenset({"changed-since", "change-in-progress"})
+REFUSALS = {
+    **{guardrail: guardrail for guardrail in (*AS_FOUND, "paused", "freeze")},
+    "no-room-above-floor": "floor",
+    "LimitExceededException": "switch-budget",
+}
+"""Which guardrail a change met that was not made, by the code of the failure: our own look just before, or AWS's no."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How watching a symptom ended: the answer and what it rests on, or what a person wants done instead."""
+
+    outcome: Outcome
+    because: str
+    wish: Wish | None = None
 
 
 def respond(run: Run, ports: Ports, settings: Settings, own_prefix: str | None, incident_id: str) -> Incident:
@@ -46,12 +69,25 @@ def respond(run: Run, ports: Ports, settings: Settings, own_prefix: str | None, 
     try:
         return _heal(desk, settings, incident)
     except StepFailed as failure:
-        return _stop(desk, settings, desk.load(incident_id), f"step {failure.step} failed: {failure}")
+        why = f"step {failure.step} failed: {failure}"
+        try:
+            return _stop(desk, settings, desk.load(incident_id), why)
+        except StepFailed:  # not even the record can be written: a person is told without it; the sweep has the rest
+            desk.last_word(incident, why)
+            raise
 
 
 def _heal(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     seen = desk.look(desk.tell(incident, Step.OPENED))
     incident = desk.tell(seen.incident, Step.DIAGNOSED, picture=seen.picture)
+    plan = incident.plan
+    if incident.forced_dry_run and plan is not None:
+        return _only_look(desk, seen, incident)
+    return _decide(desk, settings, seen, incident)
+
+
+def _decide(desk: Desk, settings: Settings, seen: Seen, incident: Incident, looks: int = 0) -> Incident:
+    """Follow the plan of a look. `looks` counts the looks after a change of somebody else's that was not enough."""
     plan = incident.plan
     if plan is None or incident.muted_by is not None:
         return desk.close(desk.tell(incident, Step.MUTED, incident.muted_by or ""))
@@ -60,7 +96,7 @@ def _heal(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     if plan.action is Action.ESCALATE:
         return _watch(desk, _escalate(desk, incident, plan.why))
     if plan.action is Action.WAIT:
-        return _wait(desk, incident)
+        return _wait(desk, settings, incident, looks)
 
     incident = desk.judge(replace_incident(seen, incident))
     if _decision(incident) is Decision.DENIED:
@@ -75,6 +111,22 @@ def _heal(desk: Desk, settings: Settings, incident: Incident) -> Incident:
         if not agreed:
             return _watch(desk, incident)
     return _act(desk, settings, incident)
+
+
+def _only_look(desk: Desk, seen: Seen, incident: Incident) -> Incident:
+    """A look that a person asked for ends with its report: nothing is changed, nobody is paged, nothing is watched."""
+    if incident.resources:
+        incident = desk.judge(replace_incident(seen, incident))
+        if _decision(incident) is Decision.DENIED:
+            why = " ".join(reason.text for reason in incident.verdict.reasons) if incident.verdict else ""
+            incident = desk.change(
+                incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
+            )
+            return desk.close(desk.tell(incident, Step.REFUSED, why))
+        incident = desk.change(
+            incident, "would", lambda found, now: found.now(Status.WOULD_APPLY).told(now, "plan.would")
+        )
+    return desk.close(desk.tell(incident, Step.WOULD, picture=seen.picture))
 
 
 def replace_incident(seen: Seen, incident: Incident) -> Seen:
@@ -113,6 +165,10 @@ def _stop(desk: Desk, settings: Settings, incident: Incident, why: str) -> Incid
     """
     if not incident.is_open:
         return incident
+    if incident.status is Status.NONE and any(moment.event == "action.intended" for moment in incident.timeline):
+        for change in incident.plan.changes if incident.plan else ():  # made, and the record of it was what failed?
+            made = _made_after_all(desk, incident, change)
+            incident = incident if made is None else _made(desk, incident, made)
     if incident.status is Status.APPLIED:
         lease = timedelta(
             minutes=(incident.plan.lease_minutes if incident.plan else None) or settings.cap_lease_minutes
@@ -133,39 +189,49 @@ def _stop(desk: Desk, settings: Settings, incident: Incident, why: str) -> Incid
     return desk.close(desk.tell(incident, Step.FAILED, why))
 
 
-def _wait(desk: Desk, incident: Incident) -> Incident:
-    """What ends by itself is watched until it is over, or until it should have been; then a person is told."""
+def _wait(desk: Desk, settings: Settings, incident: Incident, looks: int) -> Incident:
+    """What ends by itself is watched until it is over, or until it should have been; then a person is told.
+
+    A change of capacity that was not enough is looked at again first: what is left may have an answer of its own.
+    """
     incident = desk.tell(incident, Step.WAITING, incident.plan.why if incident.plan else "")
     began = desk.now()
-    outcome, because = _until_over(desk, incident, began, began + RAMP_TIME, EVERY)
-    if outcome is Outcome.RECOVERED:
-        incident = _recovered(desk, incident, because)
-        return desk.close(desk.tell(incident, Step.OVER, because))
-    incident = desk.change(incident, "waited", lambda found, _: replace(found, outcome=outcome))
+    is_change = incident.diagnosis is not None and incident.diagnosis.cause is Cause.CAPACITY_CHANGE_IN_PROGRESS
+    again = is_change and looks < MOST_LOOKS
+    end = _until_over(desk, incident, began, began + (CHANGE_TIME if again else RAMP_TIME), EVERY)
+    if end.wish is None and again and end.outcome is not Outcome.RECOVERED:
+        seen = desk.look(incident)
+        incident = desk.tell(seen.incident, Step.DIAGNOSED, picture=seen.picture)
+        return _decide(desk, settings, seen, incident, looks + 1)
+    if end.outcome is Outcome.RECOVERED:
+        incident = _recovered(desk, incident, end.because)
+        return desk.close(desk.tell(incident, Step.OVER, end.because))
+    incident = desk.change(incident, "waited", lambda found, _: replace(found, outcome=end.outcome))
     return _watch(
-        desk, _escalate(desk, incident, f"Waited {RAMP_TIME.seconds // 60} min, and it is not over: {because}")
+        desk, _escalate(desk, incident, f"Waited {RAMP_TIME.seconds // 60} min, and it is not over: {end.because}")
     )
 
 
 def _watch(desk: Desk, incident: Incident) -> Incident:
     """Keep an incident without a change open while its symptom lasts, so that one storm stays one incident."""
     began = desk.now()
-    outcome, because = _until_over(desk, incident, began, began + WATCH_TIME, RARELY)
-    if outcome is Outcome.RECOVERED:
-        incident = desk.tell(incident, Step.OVER, because)
+    end = _until_over(desk, incident, began, began + WATCH_TIME, RARELY)
+    if end.outcome is Outcome.RECOVERED:
+        incident = desk.tell(incident, Step.OVER, end.because)
     return desk.close(incident)
 
 
-def _until_over(
-    desk: Desk, incident: Incident, since: datetime, deadline: datetime, every: timedelta
-) -> tuple[Outcome, str]:
-    """Read the symptom again and again until the answer is known."""
+def _until_over(desk: Desk, incident: Incident, since: datetime, deadline: datetime, every: timedelta) -> End:
+    """Read the symptom again and again until the answer is known, or a person wants an end of it."""
     while True:
-        judgement = desk.verify(incident, since, deadline)
-        if judgement.outcome is not None:
-            return judgement.outcome, judgement.because
-        if desk.now() >= deadline:
-            return Outcome.INCONCLUSIVE, judgement.because
+        checked = desk.verify(incident, since, deadline)
+        judged = checked.judgement
+        if checked.wish is not None:
+            return End(outcome=Outcome.NONE, because=judged.because, wish=checked.wish)
+        if judged.outcome is not None:
+            return End(outcome=judged.outcome, because=judged.because)
+        if checked.at >= deadline:
+            return End(outcome=Outcome.INCONCLUSIVE, because=judged.because)
         desk.wait("settle", every)
 
 
@@ -184,10 +250,56 @@ def _recovered(desk: Desk, incident: Incident, because: str) -> Incident:
 
 def _ask(desk: Desk, settings: Settings, incident: Incident) -> tuple[Incident, bool]:
     """Ask a person, remind at half time, and judge again against fresh state at the yes. True: go on and act."""
+    if incident.early_warning and _asked_by(incident) == {"before-throttling"}:
+        return _ask_early(desk, settings, incident)
     half = settings.approval_time / 2
-    incident, answer = desk.ask(incident, "approval", half, Step.APPROVAL_NEEDED)
+    incident, answer = desk.ask(incident, "approval", half, Step.APPROVAL_NEEDED, expires=settings.approval_time)
     if isinstance(answer, Expired):
         incident, answer = desk.ask(incident, "approval", settings.approval_time - half, Step.REMINDER)
+    return _answered(desk, incident, answer)
+
+
+def _asked_by(incident: Incident) -> set[str]:
+    return {reason.guardrail for reason in incident.verdict.reasons} if incident.verdict else set()
+
+
+def _ask_early(desk: Desk, settings: Settings, incident: Incident) -> tuple[Incident, bool]:
+    """Ask before anybody is throttled, and look again every few minutes: with the first victim nobody need be asked."""
+    left, step = settings.approval_time, Step.APPROVAL_NEEDED
+    while True:
+        wait = min(LOOK_AGAIN, left)
+        incident, answer = desk.ask(incident, "approval", wait, step, expires=left)
+        left, step = left - wait, Step.REMINDER
+        if not isinstance(answer, Expired) or left <= timedelta(0):
+            return _answered(desk, incident, answer)
+        seen = desk.look(incident)
+        incident, plan = seen.incident, seen.incident.plan
+        if plan is None or not plan.is_change:
+            why = plan.why if plan else "There is no plan any more."
+            if plan is not None and plan.action is Action.ESCALATE:
+                return _escalate(desk, incident, why), False
+            return desk.tell(incident, Step.OVER, why), False
+        if incident.early_warning:
+            continue
+        incident = desk.tell(incident, Step.DIAGNOSED, picture=seen.picture)
+        incident = desk.judge(replace_incident(seen, incident))
+        if _decision(incident) is Decision.NEEDS_APPROVAL:
+            return _ask(desk, settings, incident)
+        if _decision(incident) is Decision.DENIED:
+            return _refused(desk, incident), False
+        return incident, True
+
+
+def _refused(desk: Desk, incident: Incident) -> Incident:
+    why = " ".join(reason.text for reason in incident.verdict.reasons) if incident.verdict else ""
+    incident = desk.change(
+        incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
+    )
+    return desk.page(desk.tell(incident, Step.REFUSED, why), why)
+
+
+def _answered(desk: Desk, incident: Incident, answer: Answered | Expired) -> tuple[Incident, bool]:
+    """Do what a person said, or say that nobody did."""
     if isinstance(answer, Expired):
         incident = desk.change(
             incident, "expired", lambda found, now: found.now(Status.EXPIRED).told(now, "approval.expired")
@@ -195,46 +307,50 @@ def _ask(desk: Desk, settings: Settings, incident: Incident) -> tuple[Incident, 
         incident = desk.tell(incident, Step.EXPIRED, "Nobody answered in time; nothing was changed.")
         return desk.page(incident, "The approval expired; nothing was changed and the symptom may go on."), False
     said = read_answer(answer.text)
+    because = f": {said.why}" if said.why else ""
     if said.do != "approve":
         incident = desk.change(
             incident,
             "rejected",
-            lambda found, now: found.now(Status.REJECTED).told(now, "approval.rejected", f"by {said.by}"),
+            lambda found, now: replace(found.now(Status.REJECTED), decided_because=said.why).told(
+                now, "approval.rejected", f"by {said.by}{because}"
+            ),
         )
-        return desk.tell(incident, Step.REJECTED, f"Rejected by {said.by}; nothing was changed."), False
-    asked = incident.plan.changes if incident.plan else ()
+        return desk.tell(incident, Step.REJECTED, f"Rejected by {said.by}{because}; nothing was changed."), False
+    asked = incident.plan
     incident = desk.change(
         incident,
         "approved",
-        lambda found, now: replace(found, approved_by=said.by).told(now, "approval.given", f"by {said.by}"),
+        lambda found, now: replace(found, approved_by=said.by, decided_because=said.why).told(
+            now, "approval.given", f"by {said.by}{because}"
+        ),
     )
     return _judge_again(desk, incident, asked)
 
 
-def _judge_again(desk: Desk, incident: Incident, asked: tuple[Change, ...]) -> tuple[Incident, bool]:
-    """A yes was for exactly one change: look again, and go on only if it is still the one to make."""
+def _judge_again(desk: Desk, incident: Incident, asked: Plan | None) -> tuple[Incident, bool]:
+    """A yes was for exactly one change: look again, and make that one if it is still what the evidence calls for."""
     seen = desk.look(incident)
     incident = seen.incident
     plan = incident.plan
     if incident.diagnosis is not None and incident.diagnosis.cause is Cause.ALREADY_OVER:
         return desk.tell(incident, Step.OVER, "It ended before the approval; nothing was changed."), False
-    if plan is None or [_essence(change) for change in plan.changes] != [_essence(change) for change in asked]:
-        why = "What would be changed is no longer what was approved. Nothing was changed; run /unthrottle check."
+    agreed = agreed_change(asked, plan)
+    if agreed is None:
+        now_planned = f"{plan.action.value} ({plan.why})" if plan else "nothing"
+        why = f"What was approved is no longer what the evidence calls for, which is now {now_planned}. Nothing was changed."
         return _denied_by(desk, incident, "changed-since", why), False
-    incident = desk.judge(seen, approved=True)
+    answered = {reason.guardrail for reason in incident.verdict.reasons} if incident.verdict else set()
+    incident = desk.judge(replace(seen, incident=replace(incident, plan=agreed)), approved=True)
     if _decision(incident) is Decision.DENIED:
-        reasons = incident.verdict.reasons if incident.verdict else ()
+        found = incident.verdict.reasons if incident.verdict else ()
+        reasons = [reason for reason in found if reason.guardrail not in answered] or found
         why = " ".join(reason.text for reason in reasons)
-        incident = desk.change(incident, "denied", lambda found, _: found.now(Status.DENIED))
+        incident = desk.change(
+            incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
+        )
         return desk.page(desk.tell(incident, Step.REFUSED, why), why), False
     return incident, True
-
-
-def _essence(change: Change) -> tuple[object, ...]:
-    """What a person says yes to: the target, what it has and what it gets. Not the numbers that led to it."""
-    after = change.after if isinstance(change, CapConcurrency | CapEventSource) else None
-    before = change.before if isinstance(change, CapConcurrency | CapEventSource) else None
-    return (change.kind, change.target, before, after)
 
 
 def _denied_by(desk: Desk, incident: Incident, guardrail: str, why: str) -> Incident:
@@ -253,7 +369,7 @@ def _denied_by(desk: Desk, incident: Incident, guardrail: str, why: str) -> Inci
             .told(now, "plan.refused", why)
         ),
     )
-    return desk.page(desk.tell(incident, Step.DRIFTED, why), why)
+    return desk.page(desk.tell(incident, Step.DRIFTED if guardrail in AS_FOUND else Step.REFUSED, why), why)
 
 
 # --- acting ------------------------------------------------------------------------------------------------------------
@@ -275,27 +391,33 @@ def _act(desk: Desk, settings: Settings, incident: Incident) -> Incident:
         except StepFailed as failure:
             incident = _not_made(desk, incident, change, failure)
             break
-        incident = desk.change(
-            incident,
-            "applied",
-            lambda found, now, made=made: (
-                replace(  # type: ignore[misc]  # bound per change
-                    found, applied=(*found.applied, made), acted_at=found.acted_at or made.at
-                )
-                .now(Status.APPLIED)
-                .told(now, "action.applied", made.change.target)
-            ),
-        )
+        incident = _made(desk, incident, made)
     if not incident.applied:
         return _watch(desk, incident)
     return _verify(desk, settings, desk.tell(incident, Step.APPLIED))
 
 
+def _made(desk: Desk, incident: Incident, made: AppliedChange) -> Incident:
+    return desk.change(
+        incident,
+        "applied",
+        lambda found, now: (
+            replace(found, applied=(*found.applied, made), acted_at=found.acted_at or made.at)
+            .now(Status.APPLIED)
+            .told(now, "action.applied", made.change.target)
+        ),
+    )
+
+
 def _not_made(desk: Desk, incident: Incident, change: Change, failure: StepFailed) -> Incident:
     """One change was not made: others that were made stay and are verified; otherwise the incident ends here."""
     why = str(failure)
-    if failure.code in {"changed-since", "change-in-progress"} and not incident.applied:
-        return _denied_by(desk, incident, failure.code, why)
+    if failure.code == TryAgain.code:
+        found = _made_after_all(desk, incident, change)
+        if found is not None:
+            return _made(desk, incident, found)
+    if failure.code in REFUSALS and not incident.applied:
+        return _denied_by(desk, incident, REFUSALS[failure.code], why)
     if incident.applied:
         incident = desk.change(
             incident, "partly", lambda found, now: found.told(now, "action.failed", f"{change.target}: {why}")
@@ -307,6 +429,14 @@ def _not_made(desk: Desk, incident: Incident, change: Change, failure: StepFaile
     return desk.tell(desk.page(incident, why), Step.FAILED, why)
 
 
+def _made_after_all(desk: Desk, incident: Incident, change: Change) -> AppliedChange | None:
+    """An answer that never came is not a no: what is in force is held and given back like any other change."""
+    try:
+        return desk.is_in_force(incident, change)
+    except StepFailed:
+        return None
+
+
 def _verify(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     """Judge by the measurement that raised the symptom; then hold, give back, or hand over."""
     action = incident.plan.action if incident.plan else Action.NONE
@@ -316,101 +446,38 @@ def _verify(desk: Desk, settings: Settings, incident: Incident) -> Incident:
         Action.CANCEL_BACKFILL: BACKFILL_TIME,
     }.get(action, TABLE_TIME)
     since = incident.acted_at or incident.opened_at
-    outcome, because = _until_over(desk, incident, since, since + allowed, EVERY)
-    if outcome is Outcome.RECOVERED:
-        incident = desk.tell(_recovered(desk, incident, because), Step.RECOVERED, because)
+    end = _until_over(desk, incident, since, since + allowed, EVERY)
+    if end.wish is not None:
+        return desk.close(by_hand(desk, incident, Answer(do=end.wish.do, by=end.wish.by)))
+    if end.outcome is Outcome.RECOVERED:
+        incident = _recovered(desk, incident, end.because)
+        incident = desk.tell(incident, Step.RECOVERED, end.because, picture=desk.picture(incident))
     else:
-        incident = desk.change(
-            incident,
-            "not-recovered",
-            lambda found, now: replace(found, outcome=outcome).told(now, "verification.done", f"{outcome}: {because}"),
-        )
-        step = Step.NOT_RECOVERED if outcome is Outcome.NOT_RECOVERED else Step.INCONCLUSIVE
-        incident = desk.tell(desk.page(incident, f"{outcome.value}: {because}"), step, because)
+        incident = _not_recovered(desk, incident, end)
     if action is Action.CANCEL_BACKFILL:
         return desk.close(incident)
-    if outcome is Outcome.NOT_RECOVERED and action in {Action.CAP_CONCURRENCY, Action.CAP_EVENT_SOURCE}:
-        return desk.close(_give_back(desk, incident, "it did not help"))
-    return _hold(desk, settings, incident)
+    if end.outcome is Outcome.NOT_RECOVERED and action in HARMLESS_TO_GIVE_BACK:
+        return desk.close(give_back(desk, incident, "it did not help"))
+    return hold(desk, settings, incident)
 
 
-# --- the lease ---------------------------------------------------------------------------------------------------------
-
-
-def _hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
-    """Keep the change for its lease; then give it back if what caused it is gone, or renew and say so."""
-    plan = incident.plan
-    lease = timedelta(minutes=(plan.lease_minutes if plan else None) or settings.cap_lease_minutes)
-    step = Step.APPLIED
-    detail = "The lease begins."
-    for renewal in range(MOST_RENEWALS + 1):
-        incident, answer = desk.ask(incident, "lease", lease, Step.RENEWED if renewal else step, detail)
-        if not isinstance(answer, Expired):
-            said = read_answer(answer.text)
-            return desk.close(_by_hand(desk, incident, said))
-        pressure = desk.pressure(incident)
-        if pressure.is_gone:
-            return desk.close(_give_back(desk, incident, pressure.because))
-        detail = f"Still needed: {pressure.because}."
-        incident = desk.change(
-            incident,
-            "renewed",
-            lambda found, now, why=pressure.because: replace(  # type: ignore[misc]  # bound per renewal
-                found, renewals=found.renewals + 1
-            ).told(now, "lease.renewed", why),
-        )
-    why = f"The change was renewed {MOST_RENEWALS} times and is still needed. It stays; a person must decide now."
+def _not_recovered(desk: Desk, incident: Incident, end: End) -> Incident:
+    """Page a person with all that was tried, and with what becomes of it now."""
     incident = desk.change(
-        incident, "kept", lambda found, now: found.now(Status.KEPT).told(now, "lease.handed-over", why)
+        incident,
+        "not-recovered",
+        lambda found, now: replace(found, outcome=end.outcome).told(
+            now, "verification.done", f"{end.outcome}: {end.because}"
+        ),
     )
-    return desk.close(_escalate(desk, incident, why))
-
-
-def _by_hand(desk: Desk, incident: Incident, said: Answer) -> Incident:
-    if said.do == "keep":
-        incident = desk.change(
-            incident, "kept", lambda found, now: found.now(Status.KEPT).told(now, "action.kept", f"by {said.by}")
-        )
-        return desk.tell(incident, Step.KEPT, f"Kept by {said.by}; Unthrottle will not give it back.")
-    return _give_back(desk, incident, f"asked by {said.by}")
-
-
-def _give_back(desk: Desk, incident: Incident, why: str) -> Incident:
-    """Put every change back, newest first, where the value is still ours; tell, don't touch, where it is not."""
-    told: list[str] = []
-    alone: list[str] = []
-    for made in reversed(incident.applied):
-        result = _put_back(desk, incident, made.change)
-        if isinstance(result, GivenBack):
-            told.append(result.detail)
-        else:
-            alone.append(result.found if isinstance(result, LeftAlone) else result.because)
-            if isinstance(result, NotYet):
-                incident = desk.page(incident, f"Could not give back {made.change.target}: {result.because}")
-    detail = "; ".join((*told, *alone))
-    if told:
-        incident = desk.change(
-            incident,
-            "reverted",
-            lambda found, now: (
-                replace(found, reverted_at=now).now(Status.REVERTED).told(now, "action.reverted", f"{detail} ({why})")
-            ),
-        )
-        return desk.tell(incident, Step.REVERTED, f"{detail}: {why}")
-    incident = desk.change(
-        incident, "left-alone", lambda found, now: found.now(Status.KEPT).told(now, "lease.drifted", detail)
-    )
-    return desk.tell(incident, Step.DRIFTED, f"{detail}. It was left as it is.")
-
-
-def _put_back(desk: Desk, incident: Incident, change: Change) -> GivenBack | LeftAlone | NotYet:
-    result: GivenBack | LeftAlone | NotYet = NotYet(because="it was not tried")
-    for _ in range(MOST_TRIES):
-        try:
-            result = desk.give_back(incident, change)
-        except StepFailed as failure:
-            result = NotYet(because=str(failure))
-        if not isinstance(result, NotYet):
-            return result
-        desk.wait("give-back-later", RARELY)
-    return result
+    action = incident.plan.action if incident.plan else Action.NONE
+    tried = "; ".join(incident.plan.commands) if incident.plan else ""
+    if action is Action.CANCEL_BACKFILL:
+        then = "There is nothing to give back."
+    elif end.outcome is Outcome.NOT_RECOVERED and action in HARMLESS_TO_GIVE_BACK:
+        then = "It is given back now."
+    else:
+        then = "It stays for its lease."
+    step = Step.NOT_RECOVERED if end.outcome is Outcome.NOT_RECOVERED else Step.INCONCLUSIVE
+    told = f"{end.outcome.value}: {end.because}. Tried: {tried}. {then}"
+    return desk.tell(desk.page(incident, told), step, end.because)

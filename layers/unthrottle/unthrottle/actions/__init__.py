@@ -11,8 +11,10 @@ from unthrottle.actions import (
     switch_to_on_demand,
 )
 from unthrottle.actions.outcome import GiveBack
+from unthrottle.actions.switch_to_on_demand import has_numbers
 from unthrottle.backfills import BackfillsUnavailable
 from unthrottle.errors import Refused, TryAgain
+from unthrottle.evidence.table import Billing
 from unthrottle.plan import CancelBackfill, CapConcurrency, CapEventSource, Change, RaiseCapacity, SwitchToOnDemand
 from unthrottle.ports import Actor, Backfills, Observer
 
@@ -71,6 +73,21 @@ def give_back(change: Change, actor: Actor) -> GiveBack:
             return raise_capacity.give_back(change, actor)
         case CancelBackfill():
             return cancel_backfill.give_back(change)
+
+
+def is_in_force(change: Change, actor: Actor) -> bool:
+    """Say whether the target has our after-state: what to ask when a call's answer never came."""
+    match change:
+        case CapConcurrency():
+            return actor.reserved(change.function) == change.after
+        case CapEventSource():
+            return cap_event_source.value_of(change, actor.event_source(change.uuid)) == change.after
+        case SwitchToOnDemand():
+            return actor.table(change.table).billing is Billing.ON_DEMAND
+        case RaiseCapacity():
+            return has_numbers(actor.table(change.table), change.after)
+        case CancelBackfill():
+            return False  # dagy answers, or it does not; cancelling again is harmless
 
 
 def _dagy(backfills: Backfills | None) -> Backfills:

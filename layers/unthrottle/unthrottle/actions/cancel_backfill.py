@@ -20,6 +20,8 @@ def change(backfill: Backfill, evidence: TableEvidence) -> CancelBackfill:
         table=evidence.settings.name,
         table_arn=evidence.settings.arn,
         tags=evidence.tags,
+        started_at=backfill.started_at,
+        dispatch_rate_per_minute=backfill.dispatch_rate_per_minute,
         resume=(
             f"{backfill.requested_by} can start backfill {backfill.id} of {backfill.flow} again in dagy for the "
             f"{left:,} of {backfill.runs_total:,} runs that were not dispatched; dispatched runs go on"

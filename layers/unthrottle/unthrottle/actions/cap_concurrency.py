@@ -159,7 +159,8 @@ def give_back(item: CapConcurrency, actor: Actor) -> GiveBack:
     found = actor.reserved(item.function)
     if found == item.before:
         return LeftAlone(
-            found=f"reserved concurrency of {item.function} is {_words(found)} already: someone put it back"
+            found=f"reserved concurrency of {item.function} is {_words(found)} already: someone put it back",
+            is_back=True,
         )
     if found != item.after:
         return LeftAlone(found=f"reserved concurrency of {item.function} is {_words(found)}, not our {item.after}")

@@ -6,6 +6,8 @@ work waits at the source.
 """
 
 import shlex
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Literal
 
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone
@@ -22,6 +24,7 @@ SQS_RANGE = (2, 1000)
 """Bounds of ScalingConfig.MaximumConcurrency (Lambda API model)."""
 CONCURRENT_PER_POLLER = {SourceKind.SQS: 10, SourceKind.KAFKA: 5}
 """Executions one event poller can keep busy in provisioned mode (AWS Lambda guide)."""
+_KEEPING = frozenset({SourceKind.KINESIS, SourceKind.DYNAMODB_STREAM})
 FEWEST_POLLERS = {SourceKind.SQS: 2, SourceKind.KAFKA: 1}
 
 
@@ -50,8 +53,22 @@ def change(hog: Candidate, source: EventSource, cap: int, peak: float) -> CapEve
         return made("MaximumConcurrency", source.maximum_concurrency, min(max(cap, SQS_RANGE[0]), SQS_RANGE[1]))
     if source.kind in {SourceKind.KINESIS, SourceKind.DYNAMODB_STREAM} and peak > 0:
         factor = source.parallelization_factor or 1
-        return made("ParallelizationFactor", factor, max(1, int(factor * cap / peak)))
+        return made("ParallelizationFactor", factor, max(1, int(factor * cap / max(1.0, peak))))
     return None
+
+
+def keeps_its_records(sources: Sequence[EventSource], lease: timedelta) -> bool:
+    """Say whether every source holds what is not read yet for longer than a lease, so that a reservation loses nothing.
+
+    A stream keeps a record for 24 hours or more and its shard waits meanwhile; a throttled batch does not count as an
+    attempt (AWS Lambda guide, Kinesis). A queue counts each throttled receive, and is never held back so. A mapping with a
+    maximum record age of its own drops what is older.
+    """
+    return all(
+        source.kind in _KEEPING
+        and (source.max_record_age_s is None or source.max_record_age_s >= lease.total_seconds())
+        for source in sources
+    )
 
 
 def commands(item: CapEventSource) -> tuple[str, str]:
@@ -70,7 +87,8 @@ def _option(item: CapEventSource, value: int | None) -> str:
             return f"--parallelization-factor {value or 1}"
 
 
-def _value(item: CapEventSource, source: EventSource) -> int | None:
+def value_of(item: CapEventSource, source: EventSource) -> int | None:
+    """Return what the change's knob is set to now; None where it is not set."""
     match item.knob:
         case "MaximumConcurrency":
             return source.maximum_concurrency
@@ -82,7 +100,7 @@ def _value(item: CapEventSource, source: EventSource) -> int | None:
 
 def compare(item: CapEventSource, actor: Actor) -> None:
     """Raise Drifted when the mapping's setting is no longer what the diagnosis saw."""
-    found = _value(item, actor.event_source(item.uuid))
+    found = value_of(item, actor.event_source(item.uuid))
     if found != item.before:
         raise Drifted(
             f"Cannot set {item.knob} of the event source of {item.function} to {item.after}: it is now {found}, not "
@@ -99,9 +117,11 @@ def apply(item: CapEventSource, actor: Actor) -> CapEventSource:
 
 def give_back(item: CapEventSource, actor: Actor) -> GiveBack:
     """Set the earlier value, or clear it where it was not set; only if the value is still ours."""
-    found = _value(item, actor.event_source(item.uuid))
+    found = value_of(item, actor.event_source(item.uuid))
     if found == item.before:
-        return LeftAlone(found=f"{item.knob} of {item.function}'s event source is {found} already: someone put it back")
+        return LeftAlone(
+            found=f"{item.knob} of {item.function}'s event source is {found} already: someone put it back", is_back=True
+        )
     if found != item.after:
         return LeftAlone(found=f"{item.knob} of {item.function}'s event source is {found}, not our {item.after}")
     actor.set_event_source(item.uuid, item.knob, item.before)

@@ -14,9 +14,13 @@ class GivenBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftAlone:
-    """The value is no longer ours: told, not touched. `found` says what is there instead."""
+    """The value is no longer ours: told, not touched. `found` says what is there instead.
+
+    `is_back`: what is there is the before-state; somebody put it back, or an earlier try of ours whose answer never came.
+    """
 
     found: str
+    is_back: bool = False
     kind: Literal["left-alone"] = "left-alone"
 
 

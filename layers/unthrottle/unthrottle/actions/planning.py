@@ -16,6 +16,7 @@ from unthrottle.actions import (
     switch_to_on_demand,
 )
 from unthrottle.diagnosis import Cause, Diagnosis
+from unthrottle.evidence.cancelled import CANCELLED
 from unthrottle.evidence.pool import Candidate, EventSource, PoolEvidence
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import RunningBackfills, TableEvidence, Way
@@ -136,7 +137,8 @@ def _cap(diagnosis: Diagnosis, evidence: PoolEvidence, settings: Settings, watch
     hogs = tuple(found[name] for name in diagnosis.targets if name in found)
     peaks = {hog.name: _peak(evidence, hog.name) for hog in hogs}
     in_use = _last(evidence.unreserved_in_use, 15).peak() or 0.0
-    others = max(0.0, in_use - sum(peaks.values()))
+    shared = sum(max(0.0, peaks[hog.name] - (hog.provisioned or 0)) for hog in hogs)
+    others = max(0.0, in_use - shared)
     caps = {
         # Never more than it holds: reserving that would withdraw more from the others than it frees.
         name: max(1, min(cap, round(peaks[name]))) if peaks[name] > 0 else cap
@@ -183,12 +185,15 @@ def _changes_for(hog: Candidate, cap: int, peak: float, settings: Settings) -> l
     if not sources:
         return [cap_concurrency.change(hog, cap, peak, settings.cap_lease_minutes)]
     each = max(1, cap // len(sources))
-    return [
-        made
+    made = [
+        change
         for source in sources
-        for made in (cap_event_source.change(hog, source, each, _part(source, sources, peak)),)
-        if made is not None
+        for change in (cap_event_source.change(hog, source, each, _part(source, sources, peak)),)
+        if change is not None
     ]
+    if not made and cap_event_source.keeps_its_records(sources, settings.cap_lease):
+        return [cap_concurrency.change(hog, cap, peak, settings.cap_lease_minutes)]
+    return list(made)
 
 
 def _part(source: EventSource, sources: tuple[EventSource, ...], peak: float) -> float:
@@ -197,13 +202,14 @@ def _part(source: EventSource, sources: tuple[EventSource, ...], peak: float) ->
 
 
 def _capacity(evidence: TableEvidence, settings: Settings, watch: Watch) -> Plan:
-    if settings.provisioned_table_action == "raise-capacity":
+    instead = _why_no_switch(evidence, settings)
+    if instead is not None:
         raised = raise_capacity.change(evidence)
         if raise_capacity.raises_nothing(raised):
             return _no_change(Cause.TABLE_QUOTA, watch)
         return Plan(
             action=Action.RAISE_CAPACITY,
-            why="The table or an index is short of provisioned capacity, and the settings prefer raising it.",
+            why=f"The table or an index is short of provisioned capacity, and {instead}.",
             watch=watch,
             changes=(raised,),
             lease_minutes=settings.on_demand_lease_minutes,
@@ -229,9 +235,44 @@ def _capacity(evidence: TableEvidence, settings: Settings, watch: Watch) -> Plan
     )
 
 
+SWITCHES_TO_SPEND = 3
+"""AWS allows four switches to on-demand in a rolling day (AWS DynamoDB guide, constraints); one is kept for people."""
+
+
+def _why_no_switch(evidence: TableEvidence, settings: Settings) -> str | None:
+    """Say why capacity is raised and the table not switched to on-demand, or None where it is to be switched.
+
+    Raising needs none of AWS's four switches a day. A replicated table may not come back to provisioned without autoscaling of
+    every write capacity (measured, DynamoDB quirks lab 249-251), and a switch that cannot be given back is no plan.
+    """
+    if settings.provisioned_table_action == "raise-capacity":
+        return "the settings prefer raising it"
+    switched, replicas = evidence.settings.on_demand_since, evidence.settings.replicas
+    if replicas:
+        return f"a switch to on-demand would reach its replicas too ({', '.join(replicas)}) and may not be given back"
+    if evidence.switches is None and switched is not None:
+        return (
+            f"it was switched to on-demand at {switched:%Y-%m-%d %H:%M} UTC already, how often cannot be read, AWS allows "
+            "four switches in 24 hours, and the last one is kept for people"
+        )
+    if evidence.switches is not None and len(evidence.switches) >= SWITCHES_TO_SPEND:
+        return (
+            f"it was switched to on-demand {len(evidence.switches)} times in 24 hours already: AWS allows four, and the last "
+            "one is kept for people"
+        )
+    return None
+
+
 def _cancel(diagnosis: Diagnosis, evidence: TableEvidence, watch: Watch) -> Plan:
     running = evidence.backfills.backfills if isinstance(evidence.backfills, RunningBackfills) else ()
     guilty = tuple(backfill for backfill in running if backfill.id in diagnosis.targets)
+    if guilty and all(backfill.state == CANCELLED for backfill in guilty):
+        return Plan(
+            action=Action.WAIT,
+            why="The backfill that explains the load was cancelled just now; its last runs are still writing.",
+            watch=watch,
+            follow_up="If the throttling goes on once the writes have fallen, look again with /unthrottle check.",
+        )
     changes: list[Change] = [cancel_backfill.change(backfill, evidence) for backfill in guilty]
     if not changes:
         return _no_change(Cause.INCONCLUSIVE, watch)

@@ -17,7 +17,6 @@ from unthrottle.ports import Actor
 PERMISSIONS = (
     "dynamodb:DescribeTable",
     "dynamodb:UpdateTable",
-    "application-autoscaling:DescribeScalableTargets",
     "application-autoscaling:RegisterScalableTarget",
 )
 
@@ -125,9 +124,13 @@ def give_back(item: SwitchToOnDemand, actor: Actor) -> GiveBack:
     """
     table = actor.table(item.table)
     if table.billing is not Billing.ON_DEMAND:
+        is_back = has_numbers(table, item.before)
+        if is_back and item.before.scaling:  # an earlier try may have died between the two calls
+            actor.set_scaling(item.table, standing(item.before, table).scaling)
         return LeftAlone(
             found=f"table {item.table} is provisioned already with {table.capacity.read} read and "
-            f"{table.capacity.write} write units: someone switched it back"
+            f"{table.capacity.write} write units: someone switched it back",
+            is_back=is_back,
         )
     if not table.is_settled:
         return NotYet(because=f"table {item.table} is {table.status}")

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from unthrottle.adapters.aws_errors import EXPIRED, code_of, translate, words_of
 from unthrottle.adapters.clock import SystemClock
-from unthrottle.errors import NotAllowed
+from unthrottle.errors import NotAllowed, TryAgain
 from unthrottle.ports import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_application_autoscaling import ApplicationAutoScalingClient
+    from mypy_boto3_cloudtrail import CloudTrailClient
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_lambda import LambdaClient
@@ -39,7 +41,23 @@ RENEW_BEFORE_END = timedelta(minutes=5)
 # again does not lift: switches of a table's mode, decreases of its capacity.
 _LEGACY_RETRIES = frozenset({"dynamodb", "application-autoscaling"})
 
-Service = Literal["application-autoscaling", "cloudwatch", "dynamodb", "lambda", "secretsmanager", "sns", "ssm", "sts"]
+# What botocore's parsers, and ours, raise for an answer that is not of the form the service promises (botocore 1.44). After
+# a change such an answer is a lost one: whether the change was made has to be looked up.
+_UNREADABLE = (AttributeError, KeyError, IndexError, TypeError, ValueError)
+
+Service = Literal[
+    "application-autoscaling",
+    "cloudformation",
+    "cloudtrail",
+    "cloudwatch",
+    "dynamodb",
+    "lambda",
+    "resourcegroupstaggingapi",
+    "secretsmanager",
+    "sns",
+    "ssm",
+    "sts",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +149,8 @@ class Access:
         self, service: Literal["application-autoscaling"], doing: str
     ) -> "AbstractContextManager[ApplicationAutoScalingClient]": ...
     @overload
+    def use(self, service: Literal["cloudtrail"], doing: str) -> "AbstractContextManager[CloudTrailClient]": ...
+    @overload
     def use(self, service: Literal["cloudwatch"], doing: str) -> "AbstractContextManager[CloudWatchClient]": ...
     @overload
     def use(self, service: Literal["dynamodb"], doing: str) -> "AbstractContextManager[DynamoDBClient]": ...
@@ -144,6 +164,10 @@ class Access:
     def use(self, service: Literal["ssm"], doing: str) -> "AbstractContextManager[SSMClient]": ...
     @overload
     def use(self, service: Literal["sts"], doing: str) -> "AbstractContextManager[STSClient]": ...
+    @overload
+    def use(
+        self, service: Literal["cloudformation", "resourcegroupstaggingapi"], doing: str
+    ) -> AbstractContextManager[Any]: ...
     def use(self, service: Service, doing: str) -> AbstractContextManager[Any]:
         """Lend a client for one piece of work, and let its errors out as ours.
 
@@ -164,8 +188,12 @@ class Access:
             if code_of(error) in EXPIRED:
                 self.forget()
             raise translate(error, doing) from error
-        except BotoCoreError as error:
+        except (BotoCoreError, ResponseParserError) as error:  # the latter is none of the former (botocore 1.44)
             raise translate(error, doing) from error
+        except _UNREADABLE as error:
+            raise TryAgain(
+                f"Could not {doing}: AWS's answer cannot be read ({type(error).__name__}). It is tried again."
+            ) from error
 
 
 def assume(access: Access, role_arn: str, session_name: str, external_id: str | None, advice: str) -> Credentials:

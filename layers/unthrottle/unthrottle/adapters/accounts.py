@@ -14,6 +14,7 @@ from unthrottle.adapters.calendar import AwsCalendar
 from unthrottle.adapters.clock import SystemClock
 from unthrottle.adapters.functions import AwsFunctions
 from unthrottle.adapters.metrics import AwsMetrics
+from unthrottle.adapters.survey import AwsSurvey
 from unthrottle.adapters.tables import AwsTables
 from unthrottle.ports import Clock, Observer
 
@@ -66,6 +67,10 @@ class AwsAccounts:
             alarms=AwsAlarms(access),
             calendar=AwsCalendar(access),
         )
+
+    def survey(self, account: str, region: str, session: str) -> AwsSurvey:
+        """Return ways to list what is there, for the audit, with the same role as `observe`."""
+        return AwsSurvey(self._access(account, region, self._observer_role, session, _OBSERVER_ADVICE))
 
     def act(self, account: str, region: str, incident_id: str) -> AwsActor:
         """Assume the Actor role now. Raises NotAllowed where it does not exist, as in dry-run; TryAgain."""

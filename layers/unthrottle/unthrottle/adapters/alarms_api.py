@@ -3,14 +3,20 @@
 Gives the shape of an event's configuration, so that one reader serves both. Judges nothing.
 """
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from unthrottle.adapters.access import Access
+from unthrottle.ports import FiringAlarm
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import CompositeAlarmTypeDef, MetricAlarmTypeDef
+
+logger = logging.getLogger(__name__)
 
 DEEPEST = 3
 MOST_ALARMS = 100
@@ -43,6 +49,43 @@ class AwsAlarms:
         firing = [alarm for alarm in found if alarm.get("StateValue") == "ALARM"]
         return [metric for alarm in firing or found for metric in metrics_in(alarm)]
 
+    def firing(self) -> tuple[FiringAlarm, ...]:
+        """Return the metric alarms in ALARM, at most 100 and their contributors; those with actions off are left out.
+
+        An alarm over a grouped query stands for its contributors, of which CloudWatch tracks at most 100 (CloudWatch
+        guide, Metrics Insights alarms). A composite's children speak for themselves. Raises TryAgain, NotAllowed, Refused.
+        """
+        found: list[FiringAlarm] = []
+        with self._access.use("cloudwatch", "list the alarms that are in ALARM") as cloudwatch:
+            pages = cloudwatch.get_paginator("describe_alarms").paginate(
+                StateValue="ALARM", AlarmTypes=["MetricAlarm"], PaginationConfig={"MaxItems": MOST_ALARMS}
+            )
+            alarms = [alarm for page in pages for alarm in page.get("MetricAlarms", [])]
+        for alarm in alarms:
+            if not alarm.get("ActionsEnabled", True):
+                continue
+            one = _firing(alarm)
+            if one is not None:
+                found.extend(self._contributors(one) if is_grouped(one.metrics) else [one])
+        return tuple(found)
+
+    def _contributors(self, alarm: FiringAlarm) -> list[FiringAlarm]:
+        with self._access.use("cloudwatch", f"read what alarm {alarm.name} is about") as cloudwatch:
+            if not hasattr(cloudwatch, "describe_alarm_contributors"):  # the runtime's boto3 may be older than the call
+                logger.warning("alarms.contributors-unknown", extra={"alarm": alarm.name})
+                return []
+            answer = cloudwatch.describe_alarm_contributors(AlarmName=alarm.name)
+        return [
+            replace(
+                alarm,
+                since=entry.get("StateTransitionedTimestamp", alarm.since).astimezone(UTC),
+                contributor=str(entry.get("ContributorId", "")),
+                attributes={str(key): str(value) for key, value in entry.get("ContributorAttributes", {}).items()},
+                reason=str(entry.get("StateReason", "")),
+            )
+            for entry in answer.get("AlarmContributors", [])
+        ]
+
     def _describe(self, names: Sequence[str]) -> "tuple[list[MetricAlarmTypeDef], list[CompositeAlarmTypeDef]]":
         metric_alarms: list[MetricAlarmTypeDef] = []
         composites: list[CompositeAlarmTypeDef] = []
@@ -55,6 +98,24 @@ class AwsAlarms:
                 metric_alarms.extend(page.get("MetricAlarms", []))
                 composites.extend(page.get("CompositeAlarms", []))
         return metric_alarms, composites
+
+
+def _firing(alarm: "MetricAlarmTypeDef") -> FiringAlarm | None:
+    since = alarm.get("StateTransitionedTimestamp") or alarm.get("StateUpdatedTimestamp")
+    if since is None:
+        return None
+    return FiringAlarm(
+        name=str(alarm.get("AlarmName", "")),
+        arn=str(alarm.get("AlarmArn", "")),
+        since=since.astimezone(UTC),
+        metrics=tuple(metrics_in(alarm)),
+        reason=str(alarm.get("StateReason", "")),
+    )
+
+
+def is_grouped(metrics: Sequence[Mapping[str, object]]) -> bool:
+    """Say whether an alarm watches a query with GROUP BY, so that its contributors name the resources."""
+    return any("GROUP BY" in str(metric.get("expression", "")).upper() for metric in metrics)
 
 
 def metrics_in(alarm: Mapping[str, Any]) -> list[dict[str, object]]:

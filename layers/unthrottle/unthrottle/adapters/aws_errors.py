@@ -100,7 +100,7 @@ def words_of(error: Exception) -> str:
     return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + "…"
 
 
-def translate(error: ClientError | BotoCoreError, doing: str) -> UnthrottleError:
+def translate(error: ClientError | BotoCoreError | ResponseParserError, doing: str) -> UnthrottleError:
     """Turn an error of AWS or of botocore into ours. `doing` completes "Could not …", for example ``read table X``.
 
     A no of AWS has changed nothing, and says so; TryAgain does not, since an answer that was lost may have been a yes.
@@ -132,5 +132,9 @@ def translated(doing: str) -> Iterator[None]:
     """Let errors of AWS out as ours. Raises TryAgain, NotFound, NotAllowed, Refused."""
     try:
         yield
-    except (ClientError, BotoCoreError) as error:
+    except (
+        ClientError,
+        BotoCoreError,
+        ResponseParserError,
+    ) as error:  # the last one is no BotoCoreError (botocore 1.44)
         raise translate(error, doing) from error

@@ -29,7 +29,7 @@ from unthrottle.ports import Answered, Expired
 T = TypeVar("T")
 
 PAUSES_S = (5, 10, 20)
-"""Seconds between the attempts of a step that raises TryAgain; after the last the step has failed."""
+"""Seconds between the attempts of a step that raises TryAgain, or longer where the service asks for it."""
 
 
 class DurableRun:
@@ -90,9 +90,8 @@ class DurableRun:
 
 def _retry(error: Exception, attempt: int) -> RetryDecision:
     """Decide after the `attempt`-th attempt, counted from 1."""
-    if isinstance(error, TryAgain) and attempt <= len(PAUSES_S):
-        return RetryDecision.retry(Duration.from_seconds(PAUSES_S[attempt - 1]))
-    return RetryDecision.no_retry()
+    pause = error.pause_s(PAUSES_S, attempt) if isinstance(error, TryAgain) else None
+    return RetryDecision.no_retry() if pause is None else RetryDecision.retry(Duration.from_seconds(pause))
 
 
 class _Coded(Exception):

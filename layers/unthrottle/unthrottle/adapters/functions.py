@@ -127,4 +127,10 @@ def event_source(entry: Mapping[str, Any]) -> EventSource:
         maximum_pollers=pollers.get("MaximumPollers"),
         minimum_pollers=pollers.get("MinimumPollers"),
         parallelization_factor=entry.get("ParallelizationFactor"),
+        max_record_age_s=_age(entry.get("MaximumRecordAgeInSeconds")),
     )
+
+
+def _age(seconds: int | None) -> int | None:
+    """-1 is how Lambda writes "as long as the stream keeps it" (Lambda API, MaximumRecordAgeInSeconds)."""
+    return None if seconds is None or seconds < 0 else seconds

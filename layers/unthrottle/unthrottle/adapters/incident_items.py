@@ -5,10 +5,11 @@ One table, string keys `pk` and `sk`, TTL in `expires_at` (never set on anything
 ====================  ======================  =================================================================
 pk                    sk                      what
 ====================  ======================  =================================================================
-INCIDENT#<id>         INCIDENT                the record as JSON; version, triggers and held resources beside it
+INCIDENT#<id>         INCIDENT                the record as JSON; version, triggers, wish, held resources beside it
 OPEN                  <fingerprint>           the lock that makes a storm of alarms one incident
 SEEN#<hash>           SEEN                    a state change that was handled, and whose it is
 LOG#<yyyy-mm>         <opened at>#<id>        the order of incidents
+UNTOLD                <incident id>           a closed incident whose reports Slack has not taken yet
 RESOURCE#<arn>        RESOURCE                who holds it, the last action on it, switches to on-demand
 BUDGET#<acct>/<reg>   <incident id>           an action of the last day
 PAUSE                 PAUSE                   until when changes are stopped, and by whom
@@ -30,6 +31,7 @@ Item = dict[str, Any]
 """A DynamoDB item or key, with its types written out: {"pk": {"S": "…"}}."""
 
 OPEN = "OPEN"
+UNTOLD = "UNTOLD"
 PAUSE: Item = {"pk": {"S": "PAUSE"}, "sk": {"S": "PAUSE"}}
 
 
@@ -60,6 +62,10 @@ def incident_key(incident_id: str) -> Item:
 
 def lock_key(fingerprint: str) -> Item:
     return {"pk": text(OPEN), "sk": text(fingerprint)}
+
+
+def untold_key(incident_id: str) -> Item:
+    return {"pk": text(UNTOLD), "sk": text(incident_id)}
 
 
 def seen_key(dedupe_key: str) -> Item:
@@ -93,10 +99,11 @@ def log_months(now: datetime, days: int) -> Iterator[str]:
 
 
 def document(incident: Incident) -> str:
-    """Write the record as JSON. Its triggers are counted beside it, by others too, and are left out."""
+    """Write the record as JSON. Its triggers and a person's wish lie beside it, written by others, and are left out."""
     written = to_json(incident)
     if isinstance(written, dict):
         written.pop("triggers", None)
+        written.pop("wish", None)
     return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -107,7 +114,9 @@ def read_incident(item: Mapping[str, Any]) -> Incident:
     """
     try:
         data = json.loads(item["document"]["S"])
-        counted = {"triggers": int(item["triggers"]["N"]), "version": int(item["version"]["N"])}
+        counted: dict[str, Any] = {"triggers": int(item["triggers"]["N"]), "version": int(item["version"]["N"])}
+        if "wish" in item:
+            counted["wish"] = json.loads(item["wish"]["S"])
     except (KeyError, ValueError) as error:
         key = item.get("pk", {}).get("S", "?")
         raise BadInput(
@@ -136,8 +145,12 @@ class ResourceEntry:
             switches.setdefault(incident_id, now)
         return replace(self, revision=self.revision + 1, holder=incident_id, last_action_at=now, switches=switches)
 
-    def freed(self) -> "ResourceEntry":
-        return replace(self, revision=self.revision + 1, holder=None)
+    def freed(self, *, unused_by: str | None = None) -> "ResourceEntry":
+        """Hold it no more. `unused_by` is an incident that took it and then did not act: no cooldown, no switch spent."""
+        if unused_by is None:
+            return replace(self, revision=self.revision + 1, holder=None)
+        switches = {by: at for by, at in self.switches.items() if by != unused_by}
+        return replace(self, revision=self.revision + 1, holder=None, last_action_at=None, switches=switches)
 
     def item(self) -> Item:
         written: Item = {**resource_key(self.resource), "revision": number(self.revision)}

@@ -4,6 +4,7 @@ Everything that must be true together is written together. A write that is repea
 knew, is recognised and succeeds. How things lie in the table is in `incident_items`.
 """
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,8 +19,9 @@ from unthrottle.adapters.aws_errors import code_of
 from unthrottle.adapters.clock import SystemClock
 from unthrottle.adapters.incident_items import Item, ResourceEntry, moment, number, text
 from unthrottle.adapters.transactions import write_together
+from unthrottle.codec import to_json
 from unthrottle.errors import BadInput, Busy, Conflict, TryAgain
-from unthrottle.incident import Incident
+from unthrottle.incident import Incident, Wish
 from unthrottle.plan import SwitchToOnDemand
 from unthrottle.ports import Clock, Duplicate, Joined, Ledger, Opened
 
@@ -135,6 +137,8 @@ class IncidentsTable:
                 if code_of(error) != "ConditionalCheckFailedException":
                     raise
             else:
+                if written.closed_at is not None and not written.outbox:
+                    client.delete_item(TableName=self._table, Key=items.untold_key(written.id))
                 return written
         return self._written_before(written)
 
@@ -168,6 +172,24 @@ class IncidentsTable:
                 return self._written_before(written)
         raise TryAgain(f"Could not {doing}: others kept writing the same. Nothing was changed.")
 
+    def wish(self, incident_id: str, wish: Wish) -> bool:
+        """Note what a person wants done with an open incident's change. False: there is none, or it is closed.
+
+        The newest wish counts. Raises TryAgain, NotFound, NotAllowed, Refused.
+        """
+        with self._access.use("dynamodb", f"note a wish about incident {incident_id}") as client:
+            try:
+                client.update_item(
+                    TableName=self._table,
+                    Key=items.incident_key(incident_id),
+                    UpdateExpression="SET wish = :wish",
+                    ConditionExpression="attribute_exists(pk) AND attribute_not_exists(expires_at)",
+                    ExpressionAttributeValues={":wish": text(json.dumps(to_json(wish)))},
+                )
+            except client.exceptions.ConditionalCheckFailedException:
+                return False
+        return True
+
     def close(self, incident: Incident) -> Incident:
         """Write the record, free its fingerprint and its resources, in one transaction. Raises Conflict, TryAgain.
 
@@ -180,11 +202,18 @@ class IncidentsTable:
         for _ in range(TRIES):
             stored = self._get(items.incident_key(incident.id), doing) or {}
             held = dict.fromkeys([*stored.get("held", {"SS": []})["SS"], *incident.resources])
-            freed = [self._entry(entry, entry.freed()) for entry in self._entries(held) if entry.holder == incident.id]
+            unused_by = None if incident.may_have_acted else incident.id
+            freed = [
+                self._entry(entry, entry.freed(unused_by=unused_by))
+                for entry in self._entries(held)
+                if entry.holder == incident.id
+            ]
             lock = self._get(items.lock_key(incident.fingerprint), doing)
             if lock is not None and _owner(lock) == incident.id:
                 freed.append(self._unlock(incident))
             writes = [{"Update": self._record(incident, written, closing=True)}, *freed]
+            if incident.outbox:
+                writes.append(self._put({**items.untold_key(incident.id), "incident_id": text(incident.id)}))
             cancelled = write_together(self._access, writes, doing)
             if cancelled is None:
                 return written
@@ -307,10 +336,20 @@ class IncidentsTable:
         owners = [_owner(item) for item in self._query(items.OPEN, "list the open incidents")]
         return tuple(sorted(self._load_all(owners), key=lambda incident: (incident.opened_at, incident.id)))
 
-    def recent(self, limit: int) -> tuple[Incident, ...]:
-        """Return the newest incidents, open or closed, newest first. One that cannot be read is logged and left out."""
+    def untold(self) -> tuple[Incident, ...]:
+        """Return the closed incidents of which Slack has not taken every report, oldest first."""
+        owners = [_owner(item) for item in self._query(items.UNTOLD, "list the reports that were not sent")]
+        return tuple(sorted(self._load_all(owners), key=lambda incident: (incident.opened_at, incident.id)))
+
+    def recent(self, limit: int, *, since: datetime | None = None) -> tuple[Incident, ...]:
+        """Return the newest incidents, open or closed, newest first. One that cannot be read is logged and left out.
+
+        One query for each month of the retention, until there are enough, or for each month back to `since`.
+        """
         found: list[Incident] = []
-        for partition in items.log_months(self._clock.now(), self._retention.days):
+        now = self._clock.now()
+        days = self._retention.days if since is None else max(0, (now - since).days + 1)
+        for partition in items.log_months(now, days):
             if len(found) >= limit:
                 break
             wanted = limit - len(found)

@@ -72,7 +72,9 @@ class AwsMetrics:
                     ScanBy="TimestampAscending",
                     **more,
                 )
-            for result in answer.get("MetricDataResults", []):
+            if "MetricDataResults" not in answer:  # botocore makes an empty answer of a body it cannot read (1.44)
+                raise TryAgain(f"CloudWatch's answer to {len(queries)} metrics cannot be read. It is asked again.")
+            for result in answer["MetricDataResults"]:
                 window.take(result)
             token = answer.get("NextToken")
             if not token or token == more.get("NextToken"):

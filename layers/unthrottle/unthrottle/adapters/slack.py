@@ -19,6 +19,7 @@ from slack_sdk.web import SlackResponse
 from slack_sdk.webhook import WebhookClient
 
 from unthrottle.chat import (
+    THROTTLED,
     Block,
     ChatBroken,
     ChatError,
@@ -29,7 +30,6 @@ from unthrottle.chat import (
 )
 from unthrottle.ports import Posted
 
-THROTTLED = {"http_429", "ratelimited", "rate_limited", "message_limit_exceeded"}
 LATER = THROTTLED | {
     "internal_error",
     "fatal_error",
@@ -195,8 +195,9 @@ class SlackChannel:
             response = call()
         except SlackApiError as error:
             _refused(doing, error)
-        except (OSError, HTTPException, SlackClientError, UnicodeDecodeError, AttributeError) as error:
-            # AttributeError: slack_sdk 3.48 calls .get on an answer that is JSON but no object.
+        except (OSError, HTTPException, SlackClientError, UnicodeDecodeError, AttributeError, RecursionError) as error:
+            # AttributeError: slack_sdk 3.48 calls .get on an answer that is JSON but no object. RecursionError: an answer
+            # nested without end.
             _lost(doing, error)
         if not isinstance(response.data, dict):
             _lost(doing, TypeError("the answer is no JSON object"))

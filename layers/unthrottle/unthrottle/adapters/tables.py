@@ -3,6 +3,7 @@
 An answer that leaves something out leaves it unknown. Changes nothing.
 """
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ MOST_CONTRIBUTORS = 25
 
 LATEST_ACTIVITIES = 20
 _MOST_RESOURCES = 50
+MOST_EVENTS = 200
+"""Events of a table's trail that are read: a day of changes of one table is far less."""
 # Throttled keys first: they are the question. But the rule does not count writes that an index throttles (AWS DynamoDB
 # guide, Contributor Insights: how it works), so the most accessed keys are asked where it has nothing to say.
 _RULES = (("-PKT-", "throttled"), ("-PKC-", "accessed"))
@@ -81,6 +84,21 @@ class AwsTables:
             _activity(entry) for entry in answer.get("ScalingActivities", []) if entry.get("StartTime") is not None
         )
 
+    def switches(self, table: str, since: datetime) -> tuple[datetime, ...]:
+        """Name the switches to on-demand since then, by whoever made them, oldest first.
+
+        CloudTrail's event history: a table's UpdateTable calls by its name, refused ones left out (AWS CloudTrail guide,
+        viewing event history; events come within minutes). DescribeTable tells the last switch only.
+        """
+        with self._access.use("cloudtrail", f"read who switched table {table}") as client:
+            pages = client.get_paginator("lookup_events").paginate(
+                LookupAttributes=[{"AttributeKey": "ResourceName", "AttributeValue": table}],
+                StartTime=since,
+                PaginationConfig={"MaxItems": MOST_EVENTS},
+            )
+            found = [_switch(event) for page in pages for event in page.get("Events", [])]
+        return tuple(sorted(at for at in found if at is not None))
+
     def hot_keys(self, table: str, index: str | None, start: datetime, end: datetime) -> HotKeys | None:
         """Ask Contributor Insights for the most active keys over [start, end); None where it is not enabled."""
         named: dict[str, Any] = {"TableName": table} | ({} if index is None else {"IndexName": index})
@@ -99,6 +117,20 @@ class AwsTables:
             if found.keys:
                 break
         return found
+
+
+def _switch(event: Mapping[str, Any]) -> datetime | None:
+    """Return when an event of the trail switched a table to on-demand; None for any other event."""
+    if event.get("EventName") != "UpdateTable":
+        return None
+    try:
+        told = json.loads(event.get("CloudTrailEvent") or "{}")
+    except ValueError:
+        return None
+    asked = told.get("requestParameters") if isinstance(told, dict) else None
+    if not isinstance(asked, dict) or told.get("errorCode") or asked.get("billingMode") != "PAY_PER_REQUEST":
+        return None
+    return _utc(event.get("EventTime"))
 
 
 def table_settings(table: Mapping[str, Any], name: str) -> TableSettings:

@@ -103,12 +103,16 @@ def find(view: PoolView) -> Hogs:
         held = view.held(row)
         if held is None or is_alias(row):
             continue
-        holding = Holding(name=row.name, held=held, before=view.baseline(row))
+        own, before = _provisioned(view, row), view.baseline(row)
+        held = max(0.0, held - own)
+        holding = Holding(name=row.name, held=held, before=None if before is None else max(0.0, before - own))
         if held < floor:
+            if own and held + own >= view.share_in_executions:
+                skipped.append((row.name, f"its {number(own)} provisioned executions serve nearly all of it"))
             shared.append(replace(holding, may_be_hog=False))
             continue
         outside = _not_in_pool(view, row)
-        doubt = _doubt(view, row, held)
+        doubt = _doubt(view, row, held + own)
         if outside is not None:
             skipped.append((row.name, outside))
         elif doubt is not None and held >= view.share_in_executions:
@@ -127,6 +131,12 @@ def find(view: PoolView) -> Hogs:
         explained_use=sum(item.held for item in hogs) / view.at_peak if view.at_peak > 0 else 0.0,
         explained_growth=grown / growth if growth > 0 else None,
     )
+
+
+def _provisioned(view: PoolView, row: FunctionUse) -> float:
+    """Return a function's provisioned concurrency: its executions up to that do not draw on the shared pool."""
+    detail = view.candidate(row.name)
+    return 0.0 if detail is None or detail.reserved is not None else float(detail.provisioned or 0)
 
 
 def _not_in_pool(view: PoolView, row: FunctionUse) -> str | None:
@@ -153,12 +163,17 @@ def _doubt(view: PoolView, row: FunctionUse, held: float) -> str | None:
 
 
 def _choose(view: PoolView, shared: list[Holding]) -> tuple[Holding, ...]:
-    """Take the functions over the share; where they do not hold half, also the few just below it that rose steeply."""
+    """Take the functions over the share; where they do not hold half, also the few just below it that rose steeply.
+
+    One below the share that rose steeply and is refused itself wants more, and would take what the caps free: it belongs to
+    them even where the others hold half.
+    """
     share, half = view.share_in_executions, EXPLAINS * view.at_peak
     over = [item for item in shared if item.held >= share and item.stands_out]
-    if over and sum(item.held for item in over) >= half:
-        return tuple(over)
     risen = [item for item in shared if JOINT_SHARE * share <= item.held < share and item.rise >= JOINT_RISE]
+    if over and sum(item.held for item in over) >= half:
+        wanting = [item for item in risen if item.may_be_hog and view.refused_recently.get(item.name, 0.0) > 0]
+        return tuple(over) if len(over) + len(wanting) > MOST_JOINT else (*over, *wanting)
     both = [*over, *(item for item in risen if item.may_be_hog)]
     if len(over) + len(risen) <= MOST_JOINT and sum(item.held for item in both) >= half:
         return tuple(both)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.pool_view import MINUTE, WORK_MINUTES, PoolView
+from unthrottle.causes.pool_view import FULL, MINUTE, WORK_MINUTES, PoolView
 from unthrottle.causes.wording import clock, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
 from unthrottle.evidence.series import Series
@@ -93,6 +93,11 @@ def scaling_rate(view: PoolView) -> Opinion:
     before, after = _rise(view, minutes[0], minutes[-1])
     if after - before < STEEP or after < 2 * before:
         because = f"The account went from {number(before)} to {number(after)} executions: no steep rise."
+        return Rejected(cause=Cause.SCALING_RATE, because=because)
+    if after >= FULL * view.evidence.account.limit:
+        because = (
+            f"The account reached {number(after)} of its limit of {number(view.evidence.account.limit)} executions."
+        )
         return Rejected(cause=Cause.SCALING_RATE, because=because)
     text = (
         f"The account went from {number(before)} to {number(after)} executions around {clock(minutes[0])} and was "

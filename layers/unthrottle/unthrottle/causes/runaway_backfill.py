@@ -14,6 +14,7 @@ from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.table_view import JUMP, MINUTE, PREFIX, Jump, TableView
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
+from unthrottle.evidence.cancelled import CANCELLED
 from unthrottle.evidence.table import BackfillsUnknown, Way
 
 BEFORE_START = timedelta(minutes=2)
@@ -27,6 +28,10 @@ CLOSER = timedelta(minutes=3)
 
 FASTER = 3.0
 """Of two that started together, one that dispatches this many times faster is the one."""
+
+MOST_PER_RUN = 3000
+"""Write units a single run of a backfill can plausibly cause on one table. A backfill whose rate of dispatch would need
+more than that for each run to explain the jump may only have started at the same time."""
 
 THROTTLED_BEFORE = 3
 """So many throttled minutes shortly before the start mean that something else was wrong already."""
@@ -54,8 +59,8 @@ def is_dagys(view: TableView) -> bool:
 
 
 def consider(view: TableView) -> Opinion:
-    """High: one fits. Medium: two fit, told apart by start or rate. Low: not told apart, or throttled before
-    already."""
+    """High: one fits. Medium: two fit, told apart by start or rate. Low: not told apart, throttled before already, or
+    its rate of dispatch is too low to explain the jump."""
     known = view.evidence.backfills
     writes = sum(item.events for item in view.throttled if item.way is Way.WRITE) + view.unknown
     if view.total == 0 or not is_dagys(view):
@@ -90,7 +95,7 @@ def _of_environment(view: TableView, running: tuple[Backfill, ...]) -> list[Back
 
     Where the name ends in more than one environment (prod, eu-prod), the longest is meant. The name goes first: dagy gives it.
     """
-    live = [item for item in running if item.state == "running" and item.started_at <= view.evidence.end]
+    live = [item for item in running if item.state in {"running", CANCELLED} and item.started_at <= view.evidence.end]
     found = [item for item in live if item.environment and view.table.endswith(f"-{item.environment}")]
     if not found:
         tag = view.evidence.tags.get(f"{view.settings.tag_prefix}:environment")
@@ -120,6 +125,12 @@ def _match(view: TableView, backfill: Backfill) -> _Match | str:
     doubt = None
     if throttled >= THROTTLED_BEFORE:
         doubt = f"{throttled} of the 15 minutes before {backfill.id} started were throttled already."
+    rate, new = backfill.dispatch_rate_per_minute, 60 * (jump.after - jump.before)
+    if 0 < rate * MOST_PER_RUN < new:
+        doubt = (
+            f"{backfill.id} dispatches {number(rate)} runs a minute: each would have to write {number(round(new / rate))} "
+            f"units to {view.table} to explain the jump."
+        )
     return _Match(backfill=backfill, jump=jump, doubt=doubt)
 
 

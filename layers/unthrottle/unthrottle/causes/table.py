@@ -68,7 +68,8 @@ def _with_load(view: TableView, diagnosis: Diagnosis) -> Diagnosis:
     written = any(item.way is Way.WRITE for item in view.throttled)
     if diagnosis.cause not in _MAY_BE_A_BACKFILL or jump is None or not written:
         return diagnosis
-    blind = isinstance(view.evidence.backfills, BackfillsUnknown) and runaway_backfill.is_dagys(view)
+    known = view.evidence.backfills
+    blind = isinstance(known, BackfillsUnknown) and runaway_backfill.is_dagys(view)
     text = (
         f"Writes wanted rose from {number(jump.before)} to {number(jump.after)} units a second at {clock(jump.onset)}; "
     )
@@ -79,5 +80,9 @@ def _with_load(view: TableView, diagnosis: Diagnosis) -> Diagnosis:
         replicas = view.evidence.settings.replicas
         text += f" or a writer in another Region ({names(replicas)})." if replicas else " or another writer."
     finding = Finding(text=text, check=view.check(f"Consumed{PREFIX[Way.WRITE]}CapacityUnits"))
-    lowered = Confidence.MEDIUM if diagnosis.confidence is Confidence.HIGH and blind else diagnosis.confidence
-    return replace(diagnosis, confidence=lowered, findings=(*diagnosis.findings, finding))
+    confidence = diagnosis.confidence
+    if isinstance(known, BackfillsUnknown) and blind:
+        # A dagy that does not answer may be running just that backfill, and capacity would feed it: a person decides.
+        lowest = Confidence.LOW if known.configured else Confidence.MEDIUM
+        confidence = lowest if confidence is Confidence.HIGH or known.configured else confidence
+    return replace(diagnosis, confidence=confidence, findings=(*diagnosis.findings, finding))

@@ -49,6 +49,7 @@ class EventSource:
     minimum_pollers: int | None = None
     parallelization_factor: int | None = None
     max_receive_count: int | None = None
+    max_record_age_s: int | None = None
 
     @property
     def is_provisioned(self) -> bool:

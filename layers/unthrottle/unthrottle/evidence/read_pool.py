@@ -29,6 +29,14 @@ RANKED_VICTIMS = 500
 INSIGHTS_METRICS = 10_000
 """Metrics one Metrics Insights query looks at; more are left out without an error (CloudWatch guide, Insights limits)."""
 MOST_CANDIDATES = 5
+MOST_SUFFERERS = 3
+"""Throttled functions whose own settings are read where the pool has room: together they mostly explain the throttles."""
+EXPLAINED = 0.9
+"""Part of the throttles above which no further sufferer is looked at."""
+USED_UP = 0.9
+"""A pool fuller than this is looked at for who holds it; below, also for whose own settings throttle it."""
+MAY_BE_HELD = 0.8
+"""Below this nobody can be holding the pool: the early warning's threshold."""
 ASYNC_SHARE = 0.9
 """Share of invocations from Lambda's own event queue above which no event source mapping needs to be looked for."""
 
@@ -84,7 +92,9 @@ def read_pool(
         ranking = answer.ranking
     uses = tuple(FunctionUse(name=row.label, concurrency=row.series) for row in ranking if row.label != "Other")
     peak = _peak_minute(answer.series["unreserved"], answer.series["concurrency"], end)
-    chosen = _holders(uses, account, settings, peak, own_prefix)
+    fullness = _fullness(answer.series, account, end)
+    held = fullness is None or fullness >= MAY_BE_HELD
+    chosen = _holders(uses, account, settings, peak, own_prefix) if held else ()
     victims = observer.metrics.read(
         _candidate_queries(chosen), start=end - RECENT, end=end, ranking=None if too_many else BY_THROTTLES
     )
@@ -93,18 +103,13 @@ def read_pool(
     )
     if too_many:
         throttled = _throttled_by_name(observer, uses, end - RECENT, end)
-    details = dict(victims.series)
-    if not chosen:
-        chosen = _sufferers(alarmed, throttled, own_prefix)
-        if chosen:
-            details = observer.metrics.read(_candidate_queries(chosen), start=end - RECENT, end=end).series
     any_provisioned = _provisioned_exists(answer.series["claimed"], answer.series["unreserved"], account)
-    candidates = []
-    for number, name in enumerate(chosen):
-        try:
-            candidates.append(_details(observer.functions, name, details, number, any_provisioned=any_provisioned))
-        except NotFound:
-            gaps.append(f"function {name} has metrics but is not there any more")
+    candidates = _looked_at(observer, chosen, victims.series, gaps, any_provisioned=any_provisioned)
+    if not chosen or (fullness is not None and fullness < USED_UP):
+        suffering = tuple(name for name in _sufferers(alarmed, throttled, own_prefix) if name not in chosen)
+        if suffering:
+            series = observer.metrics.read(_candidate_queries(suffering), start=end - RECENT, end=end).series
+            candidates += _looked_at(observer, suffering, series, gaps, any_provisioned=any_provisioned)
     return PoolEvidence(
         start=start,
         end=end,
@@ -140,6 +145,22 @@ def _near(series: Series, moment: datetime) -> float:
     return around.peak() or 0.0
 
 
+def _fullness(series: dict[str, Series], account: ConcurrencyAccount, end: datetime) -> float | None:
+    """Return how full the shared pool was at most in the newest visible minutes; None where it was not measured."""
+    use = series["unreserved"]
+    if use.is_empty and account.reserved == 0:
+        use = series["concurrency"]  # nothing is reserved, so all executions draw on the one pool
+    newest = use.last_at
+    if newest is None or account.unreserved_limit <= 0:
+        return None
+    recent = use.between(newest - timedelta(minutes=2), end)
+    # What provisioned concurrency holds is not there to be shared (AWS Lambda guide, ClaimedAccountConcurrency).
+    claimed, used = series["claimed"].at(newest), series["unreserved"].at(newest)
+    provisioned = 0.0 if claimed is None or used is None else max(0.0, claimed - used - account.reserved)
+    size = account.unreserved_limit - provisioned
+    return (recent.peak() or 0.0) / size if size > 0 else None
+
+
 def _holders(
     uses: Sequence[FunctionUse],
     account: ConcurrencyAccount,
@@ -160,9 +181,31 @@ def _holders(
 def _sufferers(
     alarmed: tuple[str, ...], throttled: Sequence[tuple[str, Series]], own_prefix: str | None
 ) -> tuple[str, ...]:
-    """Where nobody holds the pool, the reason is likely in the suffering function's own settings."""
-    names = dict.fromkeys((*alarmed, *(name for name, _ in throttled[:1])))
-    return tuple(name for name in names if not is_own(name, own_prefix))[:2]
+    """Where nobody holds the pool, the reason is likely in the suffering functions' own settings.
+
+    The alarmed ones, and the most throttled until they explain nearly all throttles.
+    """
+    names = dict.fromkeys(alarmed[:MOST_SUFFERERS])
+    whole, explained = sum(series.sum() for _, series in throttled), 0.0
+    for name, series in throttled[:MOST_SUFFERERS]:
+        if explained >= EXPLAINED * whole:
+            break
+        explained += series.sum()
+        names[name] = None
+    return tuple(name for name in names if not is_own(name, own_prefix))[:MOST_SUFFERERS]
+
+
+def _looked_at(
+    observer: Observer, names: Sequence[str], series: dict[str, Series], gaps: list[str], *, any_provisioned: bool
+) -> list[Candidate]:
+    """Read the settings of some functions; one that is gone is a gap."""
+    found = []
+    for number, name in enumerate(names):
+        try:
+            found.append(_details(observer.functions, name, series, number, any_provisioned=any_provisioned))
+        except NotFound:
+            gaps.append(f"function {name} has metrics but is not there any more")
+    return found
 
 
 def _candidate_queries(names: Sequence[str]) -> list[MetricQuery]:
@@ -195,9 +238,11 @@ def _details(
 ) -> Candidate:
     settings = functions.describe(name)
     invocations, events = series[f"i{number}"], series[f"a{number}"]
-    is_async = events.sum() > 0
+    # One with a pool of its own is never capped: what feeds it does not matter.
+    shares = settings.reserved is None and not settings.managed_instances
+    is_async = events.sum() > 0 and shares
     sources: tuple[EventSource, ...] = ()
-    if not is_async or events.sum() < ASYNC_SHARE * invocations.sum():
+    if shares and (not is_async or events.sum() < ASYNC_SHARE * invocations.sum()):
         sources = functions.event_sources(name)
     kept: AsyncSettings | None = None
     if is_async:

@@ -8,9 +8,11 @@ does not tell the cause.
 from datetime import datetime, timedelta
 
 from unthrottle.backfills import BackfillsRefused, BackfillsUnavailable
+from unthrottle.errors import NotAllowed, Refused, TryAgain
 from unthrottle.evidence.series import Series, empty
 from unthrottle.evidence.table import (
     BackfillsUnknown,
+    Billing,
     HotKeys,
     RunningBackfills,
     TableEvidence,
@@ -24,6 +26,8 @@ from unthrottle.settings import Settings
 
 WINDOW = timedelta(hours=3)
 RECENT = timedelta(minutes=30)
+DAY = timedelta(hours=24)
+"""AWS counts switches to on-demand over a rolling day (AWS DynamoDB guide, constraints)."""
 
 _UNIT_METRICS: tuple[tuple[str, str], ...] = tuple(
     (f"{way.value[0]}{key}", f"{way.value.capitalize()}{name}")
@@ -75,7 +79,19 @@ def read_table(
         backfills=_ask_dagy(backfills, settings, table),
         hot_keys=hot,
         alarmed_index=index,
+        switches=_switches(observer, described, end),
     )
+
+
+def _switches(observer: Observer, described: TableSettings, end: datetime) -> tuple[datetime, ...] | None:
+    """Count the switches of the last day, only where there was one: AWS allows four, and tells the last."""
+    last = described.on_demand_since
+    if described.billing is Billing.ON_DEMAND or last is None or end - last >= DAY:
+        return ()
+    try:
+        return observer.tables.switches(described.name, end - DAY)
+    except (NotAllowed, Refused, TryAgain):
+        return None
 
 
 def read_units(observer: Observer, table: TableSettings, start: datetime, end: datetime) -> tuple[UnitMetrics, ...]:
@@ -138,7 +154,7 @@ def _ask_dagy(backfills: Backfills | None, settings: Settings, table: str) -> Ba
     if environment is None:
         return RunningBackfills(backfills=())
     if backfills is None:
-        return BackfillsUnknown(reason="dagy is not configured")
+        return BackfillsUnknown(reason="dagy is not configured", configured=False)
     try:
         return RunningBackfills(backfills=backfills.running(environment))
     except (BackfillsUnavailable, BackfillsRefused) as error:

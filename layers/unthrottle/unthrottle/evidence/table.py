@@ -128,9 +128,10 @@ class UnitMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillsUnknown:
-    """dagy could not be asked, or is not configured. Not the same as no backfill running."""
+    """dagy could not be asked, or is not configured (`configured` False). Not the same as no backfill running."""
 
     reason: str
+    configured: bool = True
     kind: Literal["unknown"] = "unknown"
 
 
@@ -144,7 +145,9 @@ class RunningBackfills:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableEvidence:
-    """One look at a table. Series cover [start, end); `end` is when we looked. `gaps` are in words."""
+    """One look at a table. Series cover [start, end); `end` is when we looked. `gaps` are in words.
+
+    `switches` are the table's switches to on-demand within a day, by whoever; None: there was one, and how many is unknown."""
 
     start: datetime
     end: datetime
@@ -156,6 +159,7 @@ class TableEvidence:
     backfills: BackfillsUnknown | RunningBackfills = BackfillsUnknown(reason="dagy was not asked")
     hot_keys: tuple[HotKeys, ...] = ()
     alarmed_index: str | None = None
+    switches: tuple[datetime, ...] | None = ()
     gaps: tuple[str, ...] = ()
     kind: Literal["table"] = "table"
 

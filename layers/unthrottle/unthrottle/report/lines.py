@@ -6,6 +6,7 @@ The line is complete by itself: it is also the notification, and what is left wh
 import re
 
 from unthrottle.incident import Incident, Outcome, Status
+from unthrottle.plan import Action
 from unthrottle.report.steps import Step
 from unthrottle.report.voice import Voice
 from unthrottle.report.words import (
@@ -23,7 +24,7 @@ from unthrottle.report.words import (
     way_back,
 )
 
-_TELLS_BY_WHOM = {Step.REJECTED, Step.KEPT, Step.REVERTED}
+_TELLS_BY_WHOM = {Step.REJECTED, Step.KEPT, Step.EXTENDED, Step.REVERTED}
 _BY_WHOM = re.compile(r"\b([Bb]y) ([UW][0-9][A-Z0-9]{1,18})\b", re.ASCII)
 
 
@@ -46,7 +47,16 @@ def _line(incident: Incident, step: Step, voice: Voice, *, is_explained: bool) -
             return _diagnosed(incident, voice)
         case Step.APPROVAL_NEEDED | Step.REMINDER:
             return _approval(incident, voice, again=step is Step.REMINDER)
-        case Step.ACTING | Step.APPLIED | Step.WOULD | Step.REVERTED | Step.KEPT | Step.RENEWED | Step.DRIFTED:
+        case (
+            Step.ACTING
+            | Step.APPLIED
+            | Step.WOULD
+            | Step.REVERTED
+            | Step.KEPT
+            | Step.RENEWED
+            | Step.EXTENDED
+            | Step.DRIFTED
+        ):
             return _change(incident, step, voice, is_explained=is_explained)
         case Step.RECOVERED | Step.NOT_RECOVERED | Step.INCONCLUSIVE | Step.OVER:
             return _judgement(incident, step, voice)
@@ -105,7 +115,7 @@ def _change(incident: Incident, step: Step, voice: Voice, *, is_explained: bool)
             lease = (
                 f" for {duration(incident.plan.lease_minutes)}" if incident.plan and incident.plan.lease_minutes else ""
             )
-            return f"would {deeds(planned, voice, 'do') or 'do nothing'}{lease}{before_after}; nothing was changed"
+            return f"would {deeds(planned, voice, 'do') or _would(incident)}{lease}{before_after}; nothing was changed"
         case Step.REVERTED:
             back = listed([ends(change, voice, back=True) for change in planned], most=2)
             return f"gave back {back or 'the change'}"
@@ -116,8 +126,18 @@ def _change(incident: Incident, step: Step, voice: Voice, *, is_explained: bool)
             until = f" until {clock(incident.lease_until, incident.opened_at)}" if incident.lease_until else ""
             again = f"the pressure persists, lease renewed{until} (renewal {incident.renewals})"
             return f"{again}: {deeds(planned, voice, 'done')}"
+        case Step.EXTENDED:
+            until = f" until {clock(incident.lease_until, incident.opened_at)}" if incident.lease_until else " for 24 h"
+            stays = listed([ends(change, voice) for change in planned], most=2)
+            return f"kept{until}, then it goes back unless the pressure persists: {stays or 'the change'}"
         case _:
             return "someone else changed it since it was read; it was left alone"
+
+
+def _would(incident: Incident) -> str:
+    """Say what would be done where nothing would be changed."""
+    action = incident.plan.action if incident.plan else Action.NONE
+    return {Action.ESCALATE: "page a person", Action.WAIT: "only watch"}.get(action, "do nothing")
 
 
 def _judgement(incident: Incident, step: Step, voice: Voice) -> str:

@@ -44,19 +44,28 @@ def message(
     picture: Picture | None = None,
     at: datetime | None = None,
     with_buttons: bool = False,
+    late_at: datetime | None = None,
 ) -> Message:
     """Tell one step in the thread, as its line `number`. `at` defaults to the newest line of the incident's timeline.
 
     `detail` is quoted at the end of the line, made harmless. Buttons belong to the head, which can take them away again
-    once they are decided; ask for them here only where the caller will update this message too.
+    once they are decided; ask for them here only where the caller will update this message too. `late_at`: Slack takes
+    this only now; it says so, and is not shown in the channel any more once the incident is closed.
     """
     state = STATES[step]
     moment = at or _newest(incident)
     incident = _as_told(incident, step, moment)
     said = line(incident, step, SLACK, detail)
     numbered = f"#{number} {moment:%H:%M} {said}"
+    first = [blocks.section(f"{state.emoji} *#{number}* {moment:%H:%M} {said}")]
+    if late_at is not None:
+        late = f"delivered late at {clock(late_at, moment)}: Slack did not take it at {moment:%H:%M}"
+        numbered = f"{numbered} ({late})"
+        first.append(
+            blocks.context(f"{STATES[Step.LATE].emoji} *{late[:1].upper()}{late[1:]}, and a person was paged.*")
+        )
     shown = blocks.within_limits(
-        [blocks.section(f"{state.emoji} *#{number}* {moment:%H:%M} {said}")],
+        first,
         _told(incident, step, picture),
         parts.buttons(incident) if with_buttons else [],
         rest_is_at=SLACK.typed(f"unthrottle incidents {incident.id}"),
@@ -64,7 +73,7 @@ def message(
     return Message(
         text=blocks.message_text(f"{numbered} ({incident.id})"),
         blocks=tuple(shown),
-        broadcast=state.calls_a_person,
+        broadcast=state.calls_a_person and (late_at is None or incident.is_open),
     )
 
 
@@ -120,7 +129,12 @@ def _told(incident: Incident, step: Step, picture: Picture | None) -> list[Block
     """Gather what a step shows under its line."""
     match step:
         case Step.DIAGNOSED:
-            return [*parts.findings(incident), *parts.evidence(incident, picture), *parts.runners_up(incident)]
+            return [
+                *parts.findings(incident),
+                *parts.evidence(incident, picture),
+                *parts.runners_up(incident),
+                *parts.checks(incident),
+            ]
         case Step.APPROVAL_NEEDED:
             return [
                 *parts.effect(incident),
@@ -141,6 +155,7 @@ def _told(incident: Incident, step: Step, picture: Picture | None) -> list[Block
                 *parts.before_and_after(incident),
                 *parts.reasons(incident),
                 *parts.commands(incident, "*Would call*", "*And to give it back, would call*"),
+                *([] if changes(incident) else parts.follow_up(incident)),
             ]
         case Step.RECOVERED | Step.KEPT:
             after = parts.how_to_revert(incident) if step is Step.RECOVERED and changes(incident) else []
@@ -159,13 +174,19 @@ def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Pictur
             ]
         case Step.REVERTED:
             return parts.way_back_commands(incident, "*The call*")
-        case Step.RENEWED:
+        case Step.RENEWED | Step.EXTENDED:
             return [*parts.evidence(incident, picture), *parts.how_to_revert(incident)]
         case Step.REFUSED:
             return [*parts.reasons(incident), *parts.commands(incident, "*By hand it would be*", "*And its way back*")]
         case Step.ESCALATED:
             found = parts.findings(incident)[:1]
-            return [*parts.effect(incident), *found, *parts.follow_up(incident), *parts.runners_up(incident)]
+            return [
+                *parts.effect(incident),
+                *found,
+                *parts.follow_up(incident),
+                *parts.runners_up(incident),
+                *parts.checks(incident),
+            ]
         case Step.DRIFTED:
             return parts.way_back_commands(incident, "*To give back by hand, if it is still wanted*")
         case Step.FAILED if incident.applied:

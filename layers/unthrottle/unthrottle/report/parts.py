@@ -33,18 +33,21 @@ def before_and_after(incident: Incident, *, back: bool = False) -> list[Block]:
 
 
 def findings(incident: Incident) -> list[Block]:
-    """Show the findings with numbers, and the commands that show the same."""
+    """Show the findings with numbers."""
     diagnosis = incident.diagnosis
     if diagnosis is None or not diagnosis.findings:
         return []
     shown = diagnosis.findings[:SHOWN_FINDINGS]
     left = len(diagnosis.findings) - len(shown)
     lead = "*What the evidence says*" + (f" ({left} more in the record)" if left else "")
-    checks = [finding.check for finding in shown if finding.check]
-    return [
-        blocks.bullets(lead, [SLACK.text(finding.text) for finding in shown]),
-        *(blocks.commands("*See for yourself*", checks) if checks else []),
-    ]
+    return [blocks.bullets(lead, [SLACK.text(finding.text) for finding in shown])]
+
+
+def checks(incident: Incident) -> list[Block]:
+    """Show the commands that show what the findings say. On a phone they are long, so they come last."""
+    shown = incident.diagnosis.findings[:SHOWN_FINDINGS] if incident.diagnosis else ()
+    given = [finding.check for finding in shown if finding.check]
+    return blocks.commands("*See for yourself*", given) if given else []
 
 
 def runners_up(incident: Incident) -> list[Block]:
@@ -107,7 +110,7 @@ def way_back_commands(incident: Incident, lead: str) -> list[Block]:
 def effect(incident: Incident) -> list[Block]:
     """Show what the plan is expected to do, and why it was chosen."""
     plan = incident.plan
-    said = [SLACK.text(text) for text in (plan.why, plan.effect) if text] if plan else []
+    said = [text for text in map(SLACK.text, (plan.why, plan.effect)) if text] if plan else []
     return [blocks.section("\n".join(said))] if said else []
 
 
@@ -217,6 +220,15 @@ def _lease_buttons(incident: Incident, value: str) -> list[Block]:
             question="Give it back now?",
             effect=f"At once, unless someone else changed it. {back}",
             yes="Revert now",
+        ),
+        blocks.button(
+            "Keep for 24 h",
+            "keep-24h",
+            value,
+            style=None,
+            question="Keep it for another day?",
+            effect=f"The lease then ends 24 h from now, and it goes back unless the pressure persists. {kept}",
+            yes="Keep for 24 h",
         ),
         blocks.button(
             "Keep",

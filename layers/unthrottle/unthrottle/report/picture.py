@@ -106,7 +106,7 @@ def _pool_charts(evidence: PoolEvidence, diagnosis: Diagnosis, minutes: Sequence
         Line(name="pool in use", values=_values(evidence.unreserved_in_use, minutes)),
         *(Line(name=name, values=_values(uses[name], minutes)) for name in holders),
         Line(
-            name=f"pool limit {evidence.account.unreserved_limit:,}",
+            name=f"pool limit now {evidence.account.unreserved_limit:,}",
             values=(float(evidence.account.unreserved_limit),) * len(minutes),
         ),
     ]

@@ -33,6 +33,7 @@ class Step(StrEnum):
     FAILED = "failed"
     MUTED = "muted"
     LATE = "late"
+    EXTENDED = "extended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ STATES: dict[Step, State] = {
     Step.REVERTED: State(emoji="↩️", words="Given back"),
     Step.KEPT: State(emoji="📌", words="Kept"),
     Step.RENEWED: State(emoji="🔁", words="Lease renewed"),
+    Step.EXTENDED: State(emoji="📌", words="Kept for a day"),
     Step.REFUSED: State(emoji="⛔", words="Refused by a guardrail"),
     Step.WOULD: State(emoji="🔍", words="Dry run"),
     Step.OVER: State(emoji="⚪", words="Resolved itself"),

@@ -1,0 +1,149 @@
+"""How long a change stays, and how it is given back: the last part of an incident's story. See `workflow`.
+
+Given back is only what is still ours; what someone changed meanwhile is told and left. A change whose cause is not gone is
+renewed, up to a limit. Like the workflow it reads no clock and puts nothing back in a ``finally``.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from unthrottle.actions.outcome import GivenBack, LeftAlone, NotYet
+from unthrottle.answers import Answer, read_answer
+from unthrottle.desk import Desk
+from unthrottle.errors import StepFailed
+from unthrottle.incident import Incident, Status, Wish
+from unthrottle.plan import Change
+from unthrottle.ports import Expired
+from unthrottle.report.moments import Step
+from unthrottle.settings import Settings
+
+SOON = timedelta(minutes=5)
+LATER = timedelta(minutes=30)
+EXTENSION = timedelta(hours=24)
+"""What "keep for 24 h" gives."""
+MOST_RENEWALS = 11
+"""Renewals before a person must decide: 24 hours of two-hour caps."""
+QUICK_TRIES = 12
+"""Tries to give back, every five minutes, before a person is told that it does not work yet."""
+MOST_TRIES = QUICK_TRIES + 52
+"""With half-hourly tries after the quick ones this reaches past the next UTC day, when the decrease budget is new (AWS)."""
+
+
+def hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
+    """Keep the change for its lease; then give it back if what caused it is gone, or renew and say so."""
+    plan = incident.plan
+    lease = timedelta(minutes=(plan.lease_minutes if plan else None) or settings.cap_lease_minutes)
+    step = Step.APPLIED
+    detail = "The lease begins."
+    wait = lease
+    for _ in range(MOST_RENEWALS + 1):
+        incident, answer = desk.ask(incident, "lease", wait, step, detail)
+        step, wait = Step.RENEWED, lease
+        if not isinstance(answer, Expired):
+            said = read_answer(answer.text)
+            if said.do != "keep-24h":
+                return desk.close(by_hand(desk, incident, said))
+            step, wait, detail = Step.EXTENDED, EXTENSION, f"By {said.by}"
+            incident = desk.change(
+                incident,
+                "extended",
+                lambda found, now, by=said.by: found.told(now, "lease.extended", f"by {by}"),  # type: ignore[misc]  # bound now
+            )
+            continue
+        if incident.wish is not None:  # said in the moment in which nobody was asked
+            return desk.close(by_hand(desk, incident, Answer(do=incident.wish.do, by=incident.wish.by)))
+        pressure = desk.pressure(incident)
+        if pressure.is_gone:
+            return desk.close(give_back(desk, incident, pressure.because))
+        detail = f"Still needed: {pressure.because}."
+        incident = desk.change(
+            incident,
+            "renewed",
+            lambda found, now, why=pressure.because: replace(  # type: ignore[misc]  # bound per renewal
+                found, renewals=found.renewals + 1
+            ).told(now, "lease.renewed", why),
+        )
+    why = f"The change was renewed {MOST_RENEWALS} times and is still needed. It stays; a person must decide now."
+    incident = desk.change(
+        incident, "kept", lambda found, now: found.now(Status.KEPT).told(now, "lease.handed-over", why)
+    )
+    return desk.close(desk.tell(desk.page(incident, why), Step.ESCALATED, why))
+
+
+def by_hand(desk: Desk, incident: Incident, said: Answer) -> Incident:
+    if said.do == "keep":
+        return _kept_by(desk, incident, said.by)
+    why = f"asked by {said.by}"
+    incident = desk.change(incident, "asked-back", lambda found, _: replace(found, decided_because=why))
+    return give_back(desk, incident, why)
+
+
+def _kept_by(desk: Desk, incident: Incident, by: str) -> Incident:
+    incident = desk.change(
+        incident, "kept", lambda found, now: found.now(Status.KEPT).told(now, "action.kept", f"by {by}")
+    )
+    return desk.tell(incident, Step.KEPT, f"Kept by {by}; Unthrottle will not give it back.")
+
+
+def give_back(desk: Desk, incident: Incident, why: str) -> Incident:
+    """Put every change back, newest first, where the value is still ours; tell, don't touch, where it is not."""
+    told: list[str] = []
+    alone: list[str] = []
+    for made in reversed(incident.applied):
+        incident, result = _put_back(desk, incident, made.change)
+        if isinstance(result, GivenBack):
+            told.append(result.detail)
+        elif isinstance(result, LeftAlone):
+            alone.append(result.found)
+        elif isinstance(result, Wish):
+            return _kept_by(desk, incident, result.by)
+        else:
+            alone.append(result.because)
+            why_not = f"Could not give back {made.change.target}, and will not try again: {result.because}"
+            incident = desk.page(incident, why_not)
+    detail = "; ".join((*told, *alone))
+    if told:
+        incident = desk.change(
+            incident,
+            "reverted",
+            lambda found, now: (
+                replace(found, reverted_at=now).now(Status.REVERTED).told(now, "action.reverted", f"{detail} ({why})")
+            ),
+        )
+        return desk.tell(incident, Step.REVERTED, "; ".join((*alone, why)))
+    incident = desk.change(
+        incident, "left-alone", lambda found, now: found.now(Status.KEPT).told(now, "lease.drifted", detail)
+    )
+    return desk.tell(incident, Step.DRIFTED, f"{detail}. It was left as it is.")
+
+
+def _put_back(desk: Desk, incident: Incident, change: Change) -> tuple[Incident, GivenBack | LeftAlone | NotYet | Wish]:
+    """Give one change back, again and again while AWS does not allow it yet. A Wish: a person says to keep it instead."""
+    result: GivenBack | LeftAlone | NotYet = NotYet(because="it was not tried")
+    was_ours = _is_ours(desk, incident, change)
+    for number in range(MOST_TRIES):
+        try:
+            result = desk.give_back(incident, change)
+        except StepFailed as failure:
+            result = NotYet(because=str(failure))
+        if was_ours and isinstance(result, LeftAlone) and result.is_back:
+            return incident, GivenBack(detail=f"{change.target}: given back, by a call whose answer never came")
+        if not isinstance(result, NotYet):
+            return incident, result
+        pause = SOON if number < QUICK_TRIES else LATER
+        incident = desk.postpone(incident, result.because, pause, is_first=number == 0)
+        if number == QUICK_TRIES:
+            incident = desk.page(incident, f"Could not give back {change.target} for an hour: {result.because}")
+        desk.wait("give-back-later", pause)
+        wish = desk.wished(incident)
+        if wish is not None and wish.do == "keep":
+            return incident, wish
+    return incident, result
+
+
+def _is_ours(desk: Desk, incident: Incident, change: Change) -> bool:
+    """Say whether the change is in force just before it is given back: who then finds the before-state has put it there."""
+    try:
+        return desk.is_in_force(incident, change) is not None
+    except StepFailed:
+        return False

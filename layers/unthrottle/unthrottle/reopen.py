@@ -1,0 +1,116 @@
+"""Which alarms are still in ALARM with nobody at work on them? Open those again, a few at a time.
+
+CloudWatch speaks only when an alarm changes its state: an event that was lost, a workflow that failed, an incident that was
+closed too early, all stay silent for as long as the symptom lasts. Where a person knows already (paged, rejected, kept), it
+comes back much later, so that nobody is told the same every five minutes.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from unthrottle.alarms import NotMine, Trigger, subjects_of
+from unthrottle.errors import NotAllowed, Refused, TryAgain
+from unthrottle.incident import Incident, Status
+from unthrottle.ports import Accounts, FiringAlarm, Incidents
+from unthrottle.subjects import fingerprint
+
+log = logging.getLogger("unthrottle")
+
+GIVE_INTAKE = timedelta(minutes=10)
+"""An alarm this young is left to its own event, which EventBridge may deliver a few minutes late."""
+NOBODY_KNOWS = timedelta(minutes=30)
+"""After an incident that ended without a person: time for the alarm to fall back to OK, as its metrics come late."""
+A_PERSON_KNOWS = timedelta(hours=12)
+"""After one that a person was told of or has decided: a night's sleep, not a page every hour."""
+MOST_AT_ONCE = 5
+"""Incidents opened by one sweep. Many at once mean that something else is wrong, and the next sweep goes on."""
+LOOKED_AT = 200
+"""Newest incidents that are compared with the alarms."""
+
+Open = Callable[[Trigger], Iterable[str]]
+"""Take a trigger in as an alarm's event is; returns the ids of the incidents it opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One account and Region that is looked after."""
+
+    account: str
+    region: str
+
+
+def reopen(
+    accounts: Accounts, incidents: Incidents, places: Iterable[Place], now: datetime, take: Open
+) -> tuple[str, ...]:
+    """Open an incident for each alarm that is in ALARM and that nobody is at work on. Returns their ids.
+
+    An account that cannot be read is logged and left for the next sweep.
+    """
+    known: dict[str, Incident] | None = None
+    opened: list[str] = []
+    for place in places:
+        try:
+            found = accounts.observe(place.account, place.region, "sweep").alarms.firing()
+        except (NotAllowed, Refused, TryAgain) as error:
+            log.error("reopen.unreadable", extra={"account": place.account, "error": str(error)})
+            continue
+        for alarm in found:
+            trigger = _trigger(alarm, place, now)
+            if trigger is None or now - alarm.since < GIVE_INTAKE or len(opened) >= MOST_AT_ONCE:
+                continue
+            if known is None:  # read only where it is needed: most of the time no alarm rings
+                known = _newest_by_fingerprint(incidents, now - A_PERSON_KNOWS)
+            marks = [fingerprint(trigger.account, trigger.region, subject) for subject in trigger.subjects]
+            if not any(_is_forgotten(alarm, trigger, known.get(mark), now) for mark in marks):
+                continue
+            fresh = tuple(take(trigger))
+            if fresh:
+                log.warning("reopen.opened", extra={"alarm": alarm.name, "incident_id": fresh[0]})
+            opened.extend(fresh)
+    return tuple(opened)
+
+
+def _newest_by_fingerprint(incidents: Incidents, since: datetime) -> dict[str, Incident]:
+    found: dict[str, Incident] = {}
+    for incident in (*incidents.open_incidents(), *incidents.recent(LOOKED_AT, since=since)):
+        found.setdefault(incident.fingerprint, incident)
+    return found
+
+
+def _trigger(alarm: FiringAlarm, place: Place, now: datetime) -> Trigger | None:
+    """Make the trigger an event of this alarm would have been, with a key of its own: the event's may be used up."""
+    if alarm.name.startswith("TargetTracking-"):
+        return None
+    found = subjects_of(list(alarm.metrics), alarm.attributes)
+    if isinstance(found, NotMine):
+        return None
+    return Trigger(
+        dedupe_key="|".join(("still-in-alarm", alarm.arn, alarm.contributor or "", now.isoformat())),
+        alarm_name=alarm.name,
+        account=found.account or place.account,
+        region=place.region,
+        state_at=alarm.since,
+        subjects=found.subjects,
+        metrics=found.metrics,
+        reason=alarm.reason,
+        contributor=alarm.contributor,
+    )
+
+
+def _is_forgotten(alarm: FiringAlarm, trigger: Trigger, last: Incident | None, now: datetime) -> bool:
+    """Say whether nobody is at work on this alarm, and nobody has been for long enough. `last`: the newest incident."""
+    if last is None:
+        return True
+    if last.closed_at is None:
+        return False
+    if trigger.is_early_warning:  # use without throttling may be high for days: once for each time it rings
+        return last.opened_at < alarm.since - GIVE_INTAKE and now - last.closed_at >= NOBODY_KNOWS
+    return now - last.closed_at >= (A_PERSON_KNOWS if _a_person_knows(last) else NOBODY_KNOWS)
+
+
+def _a_person_knows(incident: Incident) -> bool:
+    if incident.escalated or incident.requested_by or incident.muted_by or incident.decided_because:
+        return True
+    return incident.status in {Status.REJECTED, Status.EXPIRED, Status.DENIED, Status.KEPT, Status.WOULD_APPLY}

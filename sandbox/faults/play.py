@@ -1,0 +1,141 @@
+"""How is one run of a sweep played and judged?
+
+Joins the rehearsal to the cases and the invariants. An undisturbed run comes first: it tells which calls there are to break.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sandbox.engine.executions import State
+from sandbox.engine.simulated import SimulatedService
+from sandbox.faults.cases import Called, Case
+from sandbox.faults.invariants import Played, violated
+from sandbox.model.world import TickFacts
+from sandbox.rehearsal import Rehearsal, rehearse
+from sandbox.rehearsal.hosts import LOG
+from sandbox.rehearsal.output import is_mutation
+from sandbox.scenario import Scenario, load
+from sandbox.scenario.format import Fault
+from unthrottle.incident import Incident
+
+SCENES = Path(__file__).parent / "scenes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One run and what it violated. `ending`: the incidents' statuses and outcomes, to see what became of it."""
+
+    case: Case
+    violations: tuple[str, ...]
+    ending: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undisturbed:
+    """What a scene calls, how many calls that are, and what it violates: nothing, or the scene is wrong."""
+
+    called: Called
+    calls: int
+    violations: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Watcher:
+    """Keeps what the outcome does not tell."""
+
+    rehearsal: Rehearsal | None = None
+    incidents: tuple[Incident, ...] = ()
+
+    def __call__(self, rehearsal: Rehearsal, _: TickFacts) -> None:
+        self.rehearsal = rehearsal
+        if rehearsal.minutes_left == 0:
+            self.incidents = rehearsal.incidents()
+
+
+def scenes() -> tuple[str, ...]:
+    """Name the scenes there are."""
+    return tuple(sorted(file.stem for file in SCENES.glob("*.yaml")))
+
+
+@cache
+def _scene(name: str) -> Scenario:
+    return load(SCENES / f"{name}.yaml")
+
+
+def undisturbed(scene: str) -> Undisturbed:
+    """Play a scene with nothing broken."""
+    run = _played(_scene(scene), usual_calls=100_000, state_broken=False)
+    acted = next((i for i, call in enumerate(run.calls) if is_mutation(call, run.own_tables)), len(run.calls))
+    early = min([acted, *(call.position for call in run.line if call.call == "dagy.POST")])
+    total = Counter(call.call for call in run.calls if call.role is not None) + Counter(call.call for call in run.line)
+    before = Counter(call.call for call in run.calls[: early + 1] if call.role is not None)
+    before += Counter(call.call for call in run.line if call.position <= early)
+    return Undisturbed(
+        called=Called(total=total, before_acting=before),
+        calls=len(run.calls) + len(run.line),
+        violations=tuple(violated(run)),
+    )
+
+
+def play(case: Case, usual_calls: int) -> Result:
+    """Play one case and judge it. *usual_calls* are those of the undisturbed run."""
+    fault = Fault(call=case.call, nth=case.nth, times=case.times, error=case.error)
+    scenario = _scene(case.scene).model_copy(update={"faults": [fault]})
+    state_broken = (
+        case.times > 1 and case.call.startswith("dynamodb.") and case.call.endswith(("Item", "Items", "Query"))
+    )
+    try:
+        run = _played(scenario, usual_calls=usual_calls, state_broken=state_broken)
+    except Exception as error:  # noqa: BLE001  whatever breaks the rehearsal itself is a finding
+        return Result(case=case, violations=(f"the rehearsal broke off: {type(error).__name__}: {error}",), ending=())
+    ending = tuple(f"{one['status']}/{one['outcome']}" for one in run.outcome["incidents"])
+    return Result(case=case, violations=tuple(dict.fromkeys(violated(run))), ending=ending)
+
+
+def _played(scenario: Scenario, *, usual_calls: int, state_broken: bool) -> Played:
+    watcher = _Watcher()
+    LOG.lines = []
+    try:
+        outcome = rehearse(scenario, watch=watcher)
+        logs = LOG.lines
+    finally:
+        LOG.lines = None
+    rehearsal = watcher.rehearsal
+    if rehearsal is None:
+        raise RuntimeError("a rehearsal without a minute")
+    settings: Mapping[str, Any] = scenario.settings
+    return Played(
+        outcome=outcome,
+        calls=tuple(rehearsal.gate.calls),
+        line=tuple(rehearsal.line.calls),
+        incidents=watcher.incidents,
+        running=_alive(rehearsal),
+        before=rehearsal.before,
+        protected=_protected(scenario),
+        own_tables=rehearsal.own_tables,
+        ended=scenario.start + timedelta(minutes=scenario.minutes),
+        logs=tuple(logs),
+        dry_run=settings.get("Mode") == "dry-run",
+        usual_calls=usual_calls,
+        state_broken=state_broken,
+    )
+
+
+def _protected(scenario: Scenario) -> frozenset[str]:
+    tagged = [(one.name, one.tags) for one in scenario.expanded_functions()]
+    tagged += [(one.name, one.tags) for one in scenario.tables]
+    return frozenset(name for name, tags in tagged if tags.get("unthrottle:protected") == "true")
+
+
+def _alive(rehearsal: Rehearsal) -> frozenset[str]:
+    executions = rehearsal.executions
+    if not isinstance(executions, SimulatedService):
+        return frozenset()
+    return frozenset(
+        name for name, one in executions.executions.items() if one.state is State.RUNNING and one.due is not None
+    )

@@ -1,0 +1,227 @@
+"""`unthrottle incidents`, `approve`, `revert`, `pause`, `doctor` and the others, against a deployment."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from cli.main import run
+from sandbox.aws.calls import Answer, Request, Respond
+from tests.audit.world import ACCOUNT, NOW, REGION, AuditWorld, audit_world
+from unthrottle.adapters.access import Access, Clients
+from unthrottle.adapters.incidents_table import IncidentsTable
+from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding
+from unthrottle.incident import Incident, Moment, Question, Status
+from unthrottle.plan import Action, CapConcurrency, Plan
+from unthrottle.subjects import PoolSubject
+
+STACK = "unthrottle"
+RESPOND = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:unthrottle-respond:live"
+HOG_ARN = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:batch"
+
+
+@dataclass
+class Deployed:
+    """A deployment in a small account."""
+
+    world: AuditWorld
+    incidents: IncidentsTable
+    answered: list[Mapping[str, Any]] = field(default_factory=list)
+    is_waiting: bool = True
+
+    def answer(self, request: Request) -> Answer | None:
+        if request.operation != "SendDurableExecutionCallbackSuccess":
+            return None
+        self.answered.append({**request.parameters, "Result": json.loads(request.parameters["Result"])})
+        return Respond(parsed={})
+
+    def open(self, about: str | None, *, status: Status = Status.NONE) -> str:
+        plan = Plan(
+            action=Action.CAP_CONCURRENCY,
+            why="batch holds the pool.",
+            changes=(CapConcurrency(function="batch", arn=HOG_ARN, before=None, after=250, peak=900),),
+            lease_minutes=120,
+            way_back_commands=("aws lambda delete-function-concurrency --function-name batch",),
+        )
+        incident = Incident(
+            id="INC-TEST0001",
+            fingerprint=f"{ACCOUNT}/{REGION}/lambda/pool",
+            account=ACCOUNT,
+            region=REGION,
+            kind="lambda",
+            subject=PoolSubject(),
+            opened_at=NOW - timedelta(minutes=20),
+            alarm_name="lambda-throttles",
+            diagnosis=Diagnosis(
+                cause=Cause.POOL_HOG,
+                confidence=Confidence.HIGH,
+                targets=("batch",),
+                findings=(Finding(text="batch held 900 executions."),),
+            ),
+            plan=plan,
+            status=status,
+            timeline=(Moment(at=NOW - timedelta(minutes=20), event="incident.opened", detail="lambda-throttles"),),
+        )
+        self.incidents.open_or_join(incident, "first")
+        if about is not None:
+            question = Question(
+                about="approval" if about == "approval" else "lease",
+                callback="callback-1",
+                version=1,
+                expires_at=NOW + timedelta(minutes=10),
+            )
+            self.incidents.save(replace(incident, question=question))
+        return incident.id
+
+
+@pytest.fixture
+def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    with audit_world(monkeypatch) as world:
+        boto3.client("dynamodb", REGION).create_table(
+            TableName="incidents",
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        )
+        world.stacks[STACK] = {
+            "StackName": STACK,
+            "StackStatus": "UPDATE_COMPLETE",
+            "CreationTime": NOW,
+            "Parameters": [
+                {"ParameterKey": "Mode", "ParameterValue": "approve"},
+                {"ParameterKey": "Operators", "ParameterValue": "U0OPS"},
+                {"ParameterKey": "SlackChannel", "ParameterValue": "C0OPS"},
+                {"ParameterKey": "AlarmLambdaThrottles", "ParameterValue": "true"},
+            ],
+            "Outputs": [
+                {"OutputKey": "IncidentsTableName", "OutputValue": "incidents"},
+                {"OutputKey": "RespondAlias", "OutputValue": RESPOND},
+                {"OutputKey": "ActorRoleName", "OutputValue": "unthrottle-actor"},
+            ],
+        }
+        world.account.add_function("unthrottle-respond", reserved=5)
+        made = Deployed(world=world, incidents=IncidentsTable(Access(Clients(), REGION), "incidents"))
+        world.gate.handlers.insert(0, made.answer)
+        yield made
+
+
+def test_a_question_can_be_answered_without_slack(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    incident = deployed.open("approval")
+    assert run(["approve", incident, "--stack", STACK]) == 0
+    assert "Taken: approve INC-TEST0001." in capsys.readouterr().out
+    (answer,) = deployed.answered
+    assert answer["CallbackId"] == "callback-1"
+    assert answer["Result"]["do"] == "approve"
+    assert answer["Result"]["by"].startswith("arn:aws:")
+
+
+@pytest.mark.parametrize("verb", ["revert", "keep"])
+def test_a_lease_can_be_ended_or_kept(verb: str, deployed: Deployed) -> None:
+    incident = deployed.open("lease", status=Status.APPLIED)
+    assert run([verb, incident.lower(), "--stack", STACK]) == 0
+    assert [answer["Result"]["do"] for answer in deployed.answered] == [verb]
+
+
+def test_an_answer_nobody_asked_for_changes_nothing(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    incident = deployed.open("lease", status=Status.APPLIED)
+    assert run(["approve", incident, "--stack", STACK]) == 1
+    assert "is not waiting for that now" in capsys.readouterr().err
+    assert run(["reject", "INC-NOBODY00", "--stack", STACK]) == 1
+    assert "There is no incident INC-NOBODY00. Nothing was changed. `unthrottle incidents`" in capsys.readouterr().err
+    assert deployed.answered == []
+
+
+def test_incidents_are_listed_and_one_that_waits_needs_a_person(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["incidents", "--stack", STACK]) == 0
+    assert "Mode approve. 0 incidents" in capsys.readouterr().out
+    deployed.open("approval")
+    assert run(["incidents", "--stack", STACK]) == 3
+    assert "pool-hog of batch; cap-concurrency, none; WAITS for approval until 10:10 UTC" in capsys.readouterr().out
+    assert run(["incidents", "--stack", STACK, "--json"]) == 3
+    (row,) = json.loads(capsys.readouterr().out)["incidents"]
+    assert (row["id"], row["waits_for"], row["cause"]) == ("INC-TEST0001", "approval", "pool-hog")
+
+
+def test_one_incident_is_told_and_its_record_exported(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    deployed.open(None)
+    assert run(["incidents", "INC-TEST0001", "--stack", STACK]) == 0
+    told = capsys.readouterr().out
+    assert "batch held 900 executions." in told
+    assert "batch: unset -> 250" in told
+    assert run(["incidents", "INC-TEST0001", "--export", "--stack", STACK]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["plan"]["changes"][0]["after"] == 250
+    assert run(["incidents", "INC-0", "--stack", STACK]) == 1
+
+
+def test_looking_at_incidents_writes_nothing(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    deployed.open("approval")
+    before = len(deployed.world.gate.calls)
+    run(["incidents", "--stack", STACK])
+    run(["uninstall-check", "--stack", STACK])
+    run(["doctor", "--stack", STACK])
+    capsys.readouterr()
+    sent = {call.call for call in deployed.world.gate.calls[before:]}
+    assert not {call for call in sent if call.split(".")[1].startswith(("Put", "Update", "Delete", "Transact", "Send"))}
+
+
+def test_a_pause_holds_until_it_is_over_or_resumed(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pause", "2h", "--stack", STACK]) == 0
+    assert "Paused until 2026-08-24 12:00 UTC" in capsys.readouterr().out
+    run(["incidents", "--stack", STACK])
+    assert "paused until 2026-08-24 12:00 UTC" in capsys.readouterr().out
+    assert run(["resume", "--stack", STACK]) == 0
+    capsys.readouterr()
+    run(["incidents", "--stack", STACK])
+    assert "paused" not in capsys.readouterr().out
+    assert run(["pause", "soon", "--stack", STACK]) == 1
+    assert "'soon' is no duration" in capsys.readouterr().err
+
+
+def test_variables_name_a_deployment_too(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("UNTHROTTLE_INCIDENTS_TABLE", "incidents")
+    monkeypatch.setenv("UNTHROTTLE_RESPOND_FUNCTION", RESPOND)
+    incident = deployed.open("approval")
+    assert run(["reject", incident]) == 0
+    assert [answer["Result"]["do"] for answer in deployed.answered] == ["reject"]
+    assert deployed.world.gate.count("cloudformation.DescribeStacks") == 0
+
+
+def test_without_a_deployment_nothing_is_sent(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["incidents"]) == 1
+    assert "No deployment is named. Nothing was sent. Name the stack with --stack" in capsys.readouterr().err
+    assert run(["incidents", "--stack", "unthrotle"]) == 2
+    assert f"There is no stack unthrotle in account {ACCOUNT}, {REGION}." in capsys.readouterr().err
+
+
+def test_a_stack_must_not_be_deleted_while_a_change_is_in_force(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["uninstall-check", "--stack", STACK]) == 0
+    deployed.open("lease", status=Status.APPLIED)
+    assert run(["uninstall-check", "--stack", STACK]) == 3
+    told = capsys.readouterr().out
+    assert "1 changes are in force" in told
+    assert "by hand: aws lambda delete-function-concurrency --function-name batch" in told
+
+
+def test_the_doctor_says_what_is_missing(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--stack", STACK, "--json"]) == 3
+    checks = {one["name"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["stack"]["state"] == "ok"
+    assert checks["mode"]["state"] == "ok"
+    assert checks["own concurrency"]["state"] == "ok"
+    assert checks["slack"]["state"] == "broken"
+    assert checks["alarms"]["state"] == "broken"
+    assert checks["paging"]["state"] == "look"
+    deployed.world.account.set_reserved("unthrottle-respond", None)
+    run(["doctor", "--stack", STACK])
+    assert "the incident it heals can starve it" in capsys.readouterr().out

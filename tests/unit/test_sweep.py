@@ -1,0 +1,284 @@
+"""Whatever became of a workflow, its change is given back or told, and its fingerprint is free again."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from sandbox.memory_incidents import MemoryIncidents
+from tests.unit.fakes import (
+    MINUTE,
+    NOW,
+    FakeAccounts,
+    FakeActor,
+    FakePager,
+    FakeStarter,
+    StillClock,
+    arn_of,
+    incident,
+    observer,
+)
+from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
+from unthrottle.incident import AppliedChange, Incident, Moment, Outcome, Question, Status
+from unthrottle.plan import Action, CancelBackfill, CapConcurrency, Change, Plan
+from unthrottle.ports import Joined, Opened, Ports
+from unthrottle.sweep import Swept, sweep
+
+CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
+CANCEL = CancelBackfill(backfill_id="bf-1", flow="f", environment="develop", table="t", table_arn="arn", resume="again")
+HOUR = timedelta(hours=1)
+
+
+class Night:
+    """Ports with one incident in them, and what became of it."""
+
+    def __init__(
+        self, *found: Incident, actor: FakeActor | None = None, now: datetime = NOW, pager: FakePager | None = None
+    ) -> None:
+        self.incidents, self.starter = MemoryIncidents(), FakeStarter()
+        self.actor = actor
+        self.pager = pager or FakePager()
+        self.clock = StillClock(now)
+        for number, one in enumerate(found):
+            assert isinstance(self.incidents.open_or_join(one, f"k{number}"), Opened)
+
+    def sweep(self) -> Swept:
+        ports = Ports(
+            accounts=FakeAccounts(observer(), self.actor),
+            incidents=self.incidents,
+            backfills=None,
+            chat=None,
+            pager=self.pager,
+            clock=self.clock,
+        )
+        return sweep(ports, self.starter)
+
+    def record(self, incident_id: str = "INC-TEST0001") -> Incident:
+        found = self.incidents.load(incident_id)
+        assert found is not None
+        return found
+
+
+def applied(*changes: Change, **more: object) -> Incident:
+    """An incident that acted an hour before NOW."""
+    made = changes or (CAP,)
+    return incident(
+        status=Status.APPLIED,
+        outcome=Outcome.RECOVERED,
+        plan=Plan(action=Action.CAP_CONCURRENCY, why="because", changes=made, lease_minutes=120),
+        applied=tuple(AppliedChange(change=change, at=NOW) for change in made),
+        acted_at=NOW,
+        **more,
+    )
+
+
+def in_force() -> FakeActor:
+    return FakeActor(reservations={"hog": 250})
+
+
+@pytest.mark.parametrize(
+    ("lease_until", "after", "is_overdue"),
+    [
+        pytest.param(NOW + 2 * HOUR, 2 * HOUR + 15 * MINUTE, False, id="within what the workflow may take"),
+        pytest.param(NOW + 2 * HOUR, 2 * HOUR + 16 * MINUTE, True, id="overdue"),
+        pytest.param(None, 3 * HOUR + 15 * MINUTE, False, id="no lease was written, it may be verifying"),
+        pytest.param(None, 3 * HOUR + 16 * MINUTE, True, id="no lease was written, and it would be over"),
+    ],
+)
+def test_an_overdue_change_is_given_back_and_told(
+    lease_until: datetime | None, after: timedelta, is_overdue: bool
+) -> None:
+    """Also when the workflow died before it wrote the lease; a person is paged, and the incident is closed."""
+    actor = in_force()
+    night = Night(applied(lease_until=lease_until), actor=actor, now=NOW + after)
+    swept = night.sweep()
+
+    assert swept.given_back == (("INC-TEST0001",) if is_overdue else ())
+    assert actor.reservations == ({} if is_overdue else {"hog": 250})
+    assert night.record().status is (Status.REVERTED if is_overdue else Status.APPLIED)
+    assert night.record().is_open is not is_overdue
+    assert len(night.pager.pages) == is_overdue
+    assert night.starter.started == []
+
+
+def overdue(*changes: Change, **more: object) -> Incident:
+    return applied(*changes, lease_until=NOW - HOUR, **more)
+
+
+def test_a_value_that_is_not_ours_is_left_and_the_record_says_kept_not_reverted() -> None:
+    """Somebody changed it; it was not us who gave it back."""
+    actor = FakeActor(reservations={"hog": 99})
+    night = Night(overdue(), actor=actor)
+    night.sweep()
+
+    assert actor.reservations == {"hog": 99}
+    assert (night.record().status, night.record().reverted_at) == (Status.KEPT, None)
+    assert "is 99, not our 250" in night.pager.pages[0][1]
+
+
+def test_two_changes_are_given_back_newest_first() -> None:
+    """As they were made, backwards."""
+    second = replace(CAP, function="second", arn=arn_of("second"))
+    actor = FakeActor(reservations={"hog": 250, "second": 250})
+    Night(overdue(CAP, second), actor=actor).sweep()
+
+    assert actor.made == ["reserve second None", "reserve hog None"]
+
+
+def test_a_function_that_is_gone_needs_no_give_back() -> None:
+    """There is nothing left to give it back to; retrying for ever would help nobody."""
+
+    class Gone(FakeActor):
+        def reserved(self, function: str) -> int | None:
+            raise NotFound("no such function", code="ResourceNotFoundException")
+
+    night = Night(overdue(), actor=Gone())
+    night.sweep()
+
+    assert (night.record().status, night.record().is_open) == (Status.KEPT, False)
+
+
+def test_what_cannot_be_given_back_stays_open_and_is_told_once_an_hour() -> None:
+    """The next sweep tries again; a page every five minutes all night would be turned off."""
+    actor = in_force()
+    actor.said["set_reserved"] = [TryAgain("busy")] * 14
+    night = Night(overdue(), actor=actor)
+    for _ in range(14):
+        assert night.sweep().left == ("INC-TEST0001",)
+        night.clock.time += 5 * MINUTE
+
+    assert len(night.pager.pages) == 2
+    assert night.record().is_open
+    assert night.record().escalated
+
+    assert night.sweep().given_back == ("INC-TEST0001",)
+    assert actor.reservations == {}
+
+
+def test_without_the_actor_role_it_is_told_and_left() -> None:
+    """The mode was turned to dry-run while a change stood: only a person can give it back."""
+    night = Night(overdue(), actor=None)
+
+    assert night.sweep().left == ("INC-TEST0001",)
+    assert "not yet: There is no Actor role." in night.pager.pages[0][1]
+
+
+def test_a_workflow_that_lives_after_all_wins() -> None:
+    """It wrote the record in between, so the sweep neither closes nor pages."""
+    night = Night(overdue(), actor=in_force())
+
+    def refuse(record: Incident) -> Incident:
+        raise Conflict("written meanwhile")
+
+    night.incidents.close = refuse  # type: ignore[assignment,method-assign]  # for this test only
+    assert night.sweep().left == ("INC-TEST0001",)
+    assert night.pager.pages == []
+
+
+def test_a_page_that_cannot_be_sent_does_not_stop_the_sweep() -> None:
+    """The next incident still gets its change back."""
+    second = replace(CAP, function="second", arn=arn_of("second"))
+    other = replace(overdue(second), id="INC-TEST0002", fingerprint="other")
+    actor = FakeActor(reservations={"hog": 250, "second": 250})
+    night = Night(overdue(), other, actor=actor, pager=FakePager(Refused("topic is gone", code="NotFound")))
+
+    assert night.sweep().given_back == ("INC-TEST0001", "INC-TEST0002")
+    assert actor.reservations == {}
+
+
+def test_what_a_dead_workflow_had_begun_is_tried_again_at_the_next_sweep() -> None:
+    """The sweep's own line in the story is no sign that the workflow lives."""
+    actor = in_force()
+    actor.said["set_reserved"] = [TryAgain("busy")]
+    night = Night(begun(), actor=actor, now=NOW + 3 * HOUR + MINUTE)
+
+    assert night.sweep().left == ("INC-TEST0001",)
+    night.clock.time += 5 * MINUTE
+    assert night.sweep().given_back == ("INC-TEST0001",)
+    assert actor.reservations == {}
+
+
+def begun(at: datetime = NOW, **more: object) -> Incident:
+    """Recorded as about to act; whether it did, nobody wrote."""
+    acted = applied(**more)
+    return replace(
+        acted, status=Status.NONE, applied=(), acted_at=None, timeline=(Moment(at=at, event="action.intended"),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("reservations", "left", "status"),
+    [({"hog": 250}, {}, Status.REVERTED), ({}, {}, Status.FAILED), ({"hog": 99}, {"hog": 99}, Status.FAILED)],
+    ids=["it was made", "it was not made", "somebody else's"],
+)
+def test_a_change_begun_by_a_workflow_that_died_is_given_back_if_it_was_made(
+    reservations: dict[str, int], left: dict[str, int], status: Status
+) -> None:
+    """The intent was recorded before acting, and giving back compares, so it is right in either case."""
+    actor = FakeActor(reservations=dict(reservations))
+    night = Night(begun(), actor=actor, now=NOW + 3 * HOUR + MINUTE)
+    night.sweep()
+
+    assert actor.reservations == left
+    assert (night.record().status, night.record().is_open) == (status, False)
+    assert len(night.pager.pages) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "after", "is_buried"),
+    [
+        (Status.NONE, 3 * HOUR, False),
+        (Status.NONE, 3 * HOUR + MINUTE, True),
+        (Status.DENIED, 3 * HOUR + MINUTE, True),
+        (Status.WOULD_APPLY, 3 * HOUR + MINUTE, True),
+    ],
+    ids=["it may still watch", "it is gone", "denied and gone", "dry-run and gone"],
+)
+def test_an_incident_whose_workflow_is_gone_is_closed_and_told(
+    status: Status, after: timedelta, is_buried: bool
+) -> None:
+    """Left open, it would swallow every later alarm about the same pool."""
+    dead = incident(status=status)
+    night = Night(dead, now=NOW + after)
+    night.sweep()
+
+    assert night.record().is_open is not is_buried
+    assert len(night.pager.pages) == is_buried
+    again = night.incidents.open_or_join(replace(dead, id="INC-NEW00001"), "later")
+    assert isinstance(again, Opened if is_buried else Joined)
+
+
+def test_a_question_is_waited_for_until_it_expires() -> None:
+    """An approval may be open for a day; only hours after its end is the workflow taken for gone."""
+    question = Question(about="approval", callback="c", version=1, expires_at=NOW + 24 * HOUR)
+    for hours, is_open in ((26.9, True), (27.1, False)):
+        night = Night(incident(question=question), now=NOW + hours * HOUR)
+        night.sweep()
+        assert night.record().is_open is is_open
+
+
+def test_a_silent_incident_is_started_again() -> None:
+    """By name, so that one that runs already is not started twice; one that was told to a person is left to them."""
+    for minutes, starts in ((15, 0), (16, 1)):
+        night = Night(incident(), now=NOW + minutes * MINUTE)
+        night.sweep()
+        assert len(night.starter.started) == starts
+    told = Night(incident(escalated=True), now=NOW + HOUR)
+    told.sweep()
+    assert told.starter.started == []
+
+
+def test_a_cancelled_backfill_is_closed_without_a_give_back() -> None:
+    """There is nothing to put back; the record says how to resume."""
+    only = applied(CANCEL)
+    plan = only.plan
+    assert plan is not None
+    night = Night(replace(only, plan=replace(plan, lease_minutes=None)), actor=FakeActor(), now=NOW + 2 * HOUR)
+    night.sweep()
+
+    assert (night.record().status, night.record().is_open) == (Status.KEPT, False)
+
+
+def test_nothing_open_is_nothing_to_do() -> None:
+    """An empty night costs one read."""
+    assert Night().sweep() == Swept(looked_at=0)

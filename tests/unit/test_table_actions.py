@@ -1,0 +1,401 @@
+"""A table comes back with exactly the numbers it had, index by index; a change never lowers anything on the way up."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.fakes import NOW, FakeActor, FakeBackfills, observer, series
+from unthrottle import actions
+from unthrottle.actions import cancel_backfill, raise_capacity, switch_to_on_demand
+from unthrottle.actions.outcome import GivenBack, LeftAlone, NotYet
+from unthrottle.backfills import Backfill, BackfillsUnavailable, CancelAccepted, CancelAlreadyEnded, CancelUnknown
+from unthrottle.errors import Drifted, Refused, TryAgain
+from unthrottle.evidence.series import Series
+from unthrottle.evidence.table import (
+    Billing,
+    Capacity,
+    IndexSettings,
+    ScalingTarget,
+    TableEvidence,
+    TableSettings,
+    Throttle,
+    UnitMetrics,
+    Way,
+)
+from unthrottle.plan import RaiseCapacity, SavedTable, SwitchToOnDemand
+
+NAME = "dagy-runs-develop"
+ARN = f"arn:aws:dynamodb:eu-west-1:111122223333:table/{NAME}"
+
+
+def capacity(read: int, write: int) -> Capacity:
+    return Capacity(read=read, write=write)
+
+
+def table(own: Capacity, indexes: dict[str, Capacity] | None = None) -> TableSettings:
+    return TableSettings(
+        name=NAME,
+        arn=ARN,
+        status="ACTIVE",
+        billing=Billing.PROVISIONED,
+        capacity=own,
+        indexes=tuple(
+            IndexSettings(name=name, status="ACTIVE", capacity=value) for name, value in (indexes or {}).items()
+        ),
+    )
+
+
+def unit(
+    index: str | None = None, writes: Series | None = None, refused: Series | None = None, short: float = 0.0
+) -> UnitMetrics:
+    """Metrics of one unit; `short` are write throttles for want of provisioned capacity."""
+    nothing = series(None, None)
+    causes = dict.fromkeys(Throttle, nothing)
+    return UnitMetrics(
+        index=index,
+        consumed={Way.READ: nothing, Way.WRITE: writes or nothing},
+        provisioned=dict.fromkeys(Way, nothing),
+        throttle_events={Way.READ: nothing, Way.WRITE: refused or nothing},
+        throttles={Way.READ: causes, Way.WRITE: {**causes, Throttle.PROVISIONED: series(None, short or None)}},
+    )
+
+
+def evidence(settings: TableSettings, *units: UnitMetrics, scaling: tuple[ScalingTarget, ...] = ()) -> TableEvidence:
+    return TableEvidence(start=NOW, end=NOW, settings=settings, units=units or (unit(),), scaling=scaling)
+
+
+SCALED = (
+    ScalingTarget(way=Way.WRITE, index=None, minimum=5, maximum=50),
+    ScalingTarget(way=Way.WRITE, index="by-status", minimum=5, maximum=50),
+)
+PLAIN = table(capacity(5, 10), {"by-status": capacity(5, 7)})
+SWITCH = switch_to_on_demand.change(evidence(PLAIN, scaling=SCALED))
+
+
+def after_switch() -> FakeActor:
+    actor = FakeActor(tables={NAME: PLAIN})
+    actions.apply(SWITCH, observer(), actor, None)
+    return actor
+
+
+numbers = st.builds(capacity, st.integers(1, 40_000), st.integers(1, 40_000))
+tables = st.builds(
+    table,
+    numbers,
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), numbers),
+)
+
+
+@given(before=tables, gone=st.sets(st.sampled_from(["a", "b", "c"])), new=st.sets(st.sampled_from(["x", "y"])))
+def test_switching_then_giving_back_restores_the_table_and_every_index(
+    before: TableSettings, gone: set[str], new: set[str]
+) -> None:
+    """Indexes created since get the table's numbers, those deleted since are left out, all others what they had."""
+    actor = FakeActor(tables={NAME: before})
+    change = switch_to_on_demand.change(evidence(before))
+    switch_to_on_demand.compare(change, actor)
+    made = actions.apply(change, observer(), actor, None)
+    switched = actor.tables[NAME]
+    kept = [index for index in switched.indexes if index.name not in gone]
+    created = [IndexSettings(name=name, status="ACTIVE", capacity=capacity(0, 0)) for name in sorted(new)]
+    actor.tables[NAME] = replace(switched, indexes=(*kept, *created))
+
+    result = actions.give_back(made, actor)
+
+    assert isinstance(result, GivenBack)
+    back = actor.tables[NAME]
+    old = {index.name: index.capacity for index in before.indexes}
+    assert (back.billing, back.capacity) == (Billing.PROVISIONED, before.capacity)
+    assert {index.name: index.capacity for index in back.indexes} == {
+        index.name: old.get(index.name, before.capacity) for index in back.indexes
+    }
+
+
+def test_giving_back_sets_the_scaling_bounds_as_they_were() -> None:
+    """Without them autoscaling would pull the numbers elsewhere, and those of an index that is gone are left out."""
+    actor = after_switch()
+    switch_to_on_demand.give_back(SWITCH, actor)
+    assert actor.scaling == {NAME: SCALED}
+
+    actor = after_switch()
+    actor.tables[NAME] = replace(actor.tables[NAME], indexes=())
+    switch_to_on_demand.give_back(SWITCH, actor)
+    assert actor.scaling == {NAME: SCALED[:1]}
+
+
+def test_a_table_someone_switched_back_is_left_alone() -> None:
+    """Their numbers and their bounds are theirs."""
+    actor = after_switch()
+    actor.tables[NAME] = table(capacity(99, 99))
+    actor.made.clear()
+
+    result = switch_to_on_demand.give_back(SWITCH, actor)
+
+    assert isinstance(result, LeftAlone)
+    assert "99 read and 99 write units: someone switched it back" in result.found
+    assert actor.made == []
+
+
+def test_a_table_that_is_changing_is_given_back_later() -> None:
+    """AWS refuses a second change while the first is under way."""
+    actor = after_switch()
+    actor.tables[NAME] = replace(actor.tables[NAME], status="UPDATING")
+    actor.made.clear()
+
+    assert switch_to_on_demand.give_back(SWITCH, actor) == NotYet(because=f"table {NAME} is UPDATING")
+    assert actor.made == []
+
+
+@pytest.mark.parametrize(
+    ("found", "guardrail"),
+    [
+        pytest.param(replace(PLAIN, billing=Billing.ON_DEMAND), "changed-since", id="on-demand already"),
+        pytest.param(replace(PLAIN, capacity=capacity(5, 11)), "changed-since", id="the table was raised"),
+        pytest.param(table(capacity(5, 10), {"by-status": capacity(5, 8)}), "changed-since", id="an index was raised"),
+        pytest.param(replace(PLAIN, status="UPDATING"), "change-in-progress", id="a change is under way"),
+    ],
+)
+def test_a_table_that_changed_since_the_diagnosis_is_not_touched(found: TableSettings, guardrail: str) -> None:
+    """Whoever changed it is working on it; the text shows what differs."""
+    actor = FakeActor(tables={NAME: found})
+    for change in (SWITCH, replace(raised(PLAIN), before=SWITCH.before)):
+        with pytest.raises(Drifted, match=r"Nothing was changed\.") as told:
+            actions.compare(change, actor, None)
+        assert told.value.code == guardrail
+        assert "10 write units, index by-status 5/7, ACTIVE, as read" in str(told.value)
+    assert actor.made == []
+
+
+def test_a_resumed_switch_goes_on_with_its_own_change() -> None:
+    """The process died after asking: AWS says in use, and the table shows on-demand."""
+    actor = after_switch()
+    actor.said["switch_to_on_demand"] = [Refused("in use", code="ResourceInUseException")]
+
+    assert switch_to_on_demand.apply(SWITCH, actor) == SWITCH
+
+
+@pytest.mark.parametrize("code", ["LimitExceededException", "ResourceInUseException", "ValidationException"])
+def test_a_refused_switch_is_told(code: str) -> None:
+    """A spent switch budget, or someone else's change, is not ours to get around."""
+    actor = FakeActor(tables={NAME: PLAIN}, said={"switch_to_on_demand": [Refused("no", code=code)]})
+
+    with pytest.raises(Refused) as told:
+        switch_to_on_demand.apply(SWITCH, actor)
+    assert told.value.code == code
+
+
+def test_the_cost_is_that_of_the_highest_minute_and_unknown_without_data() -> None:
+    """A gap is not free; refused requests would be paid for on-demand."""
+    busy = unit(writes=series(60_000.0, None, 100_000.0), refused=series(None, 900_000.0, 20_000.0))
+
+    assert switch_to_on_demand.hourly_cost(evidence(PLAIN, busy)) == round(900_000 * 60 / 1e6 * 0.625, 2)
+    assert switch_to_on_demand.hourly_cost(evidence(PLAIN)) is None
+    assert switch_to_on_demand.hourly_cost(evidence(PLAIN, unit(writes=series(0.0, 0.0)))) == 0.0
+
+
+def test_the_commands_restore_every_index_in_one_call() -> None:
+    """AWS wants a number for every index in the same call and has no default."""
+    there, back = switch_to_on_demand.commands(SWITCH)
+
+    assert there.endswith(f"--table-name {NAME} --billing-mode PAY_PER_REQUEST")
+    assert "ReadCapacityUnits=5,WriteCapacityUnits=10" in back
+    assert "Update={IndexName=by-status,ProvisionedThroughput={ReadCapacityUnits=5,WriteCapacityUnits=7}}" in back
+
+
+# --- raising ---------------------------------------------------------------------------------------------------------
+
+
+def raised(settings: TableSettings, *units: UnitMetrics, scaling: tuple[ScalingTarget, ...] = ()) -> RaiseCapacity:
+    return raise_capacity.change(evidence(settings, *units, scaling=scaling))
+
+
+@pytest.mark.parametrize(
+    ("now", "per_minute", "short", "expected"),
+    [
+        pytest.param(10, 600.0, 0.0, 10, id="not short"),
+        pytest.param(10, 600.0, 1.0, 13, id="what was wanted and a third"),
+        pytest.param(10, 60.0, 1.0, 11, id="short spikes: at least one more"),
+        pytest.param(10, 1848.0, 1.0, 40, id="just four times"),
+        pytest.param(10, 60_000.0, 1.0, 40, id="never more than four times"),
+        pytest.param(30_000, 2_400_000.0, 1.0, 40_000, id="never above the quota"),
+        pytest.param(40_000, 2_400_000.0, 1.0, 40_000, id="at the quota it stays"),
+        pytest.param(50_000, 2_400_000.0, 1.0, 50_000, id="above the usual quota nothing is lowered"),
+    ],
+)
+def test_capacity_is_raised_within_bounds(now: int, per_minute: float, short: float, expected: int) -> None:
+    """Below, at and above each bound."""
+    one = unit(writes=series(None, per_minute), short=short)
+
+    assert raise_capacity.wanted_units(one, Way.WRITE, now) == expected
+
+
+@given(
+    now=st.integers(1, 60_000),
+    used=st.none() | st.floats(0, 1e8),
+    refused=st.none() | st.floats(0, 1e8),
+    short=st.floats(0, 1e6),
+)
+def test_no_raise_lowers_anything_or_leaves_its_bounds(
+    now: int, used: float | None, refused: float | None, short: float
+) -> None:
+    """Never below what is there, never above four times, never above the quota unless it was."""
+    one = unit(writes=series(None, used), refused=series(None, refused), short=short)
+    wanted = raise_capacity.wanted_units(one, Way.WRITE, now)
+
+    assert now <= wanted <= max(now, min(now * 4, 40_000))
+
+
+def test_only_what_is_short_is_raised_with_its_bounds() -> None:
+    """An index that is short gets more; the table beside it and its bounds stay."""
+    short_index = unit("by-status", writes=series(600.0), refused=series(60.0), short=60.0)
+    change = raised(PLAIN, unit(writes=series(60.0)), short_index, scaling=SCALED)
+
+    assert change.after.capacity == PLAIN.capacity
+    assert change.after.indexes == {"by-status": capacity(5, 15)}
+    assert change.after.scaling == (SCALED[0], replace(SCALED[1], minimum=15))
+    assert not raise_capacity.raises_nothing(change)
+    assert raise_capacity.raises_nothing(raised(PLAIN))
+
+
+@given(before=tables, extra=st.integers(0, 500), scaled=st.booleans())
+def test_raising_then_giving_back_restores_the_table_and_every_index(
+    before: TableSettings, extra: int, scaled: bool
+) -> None:
+    """Numbers and bounds are what they were, for the table and each index."""
+    names: list[str | None] = [None, *(index.name for index in before.indexes)]
+    scaling = tuple(ScalingTarget(way=Way.WRITE, index=name, minimum=1, maximum=9) for name in names if scaled)
+    units = [unit(name, writes=series(600.0 + extra), short=1.0) for name in names]
+    change = raised(before, *units, scaling=scaling)
+    actor = FakeActor(tables={NAME: before}, scaling={NAME: scaling})
+
+    raise_capacity.compare(change, actor)
+    made = actions.apply(change, observer(), actor, None)
+    assert all(target.maximum >= 9 for target in actor.scaling[NAME])
+    result = actions.give_back(made, actor)
+
+    assert isinstance(result, GivenBack)
+    assert actor.tables[NAME] == before
+    assert actor.scaling[NAME] == scaling
+
+
+SHORT = unit(writes=series(600.0), refused=series(600.0), short=600.0)
+
+
+def test_a_refused_raise_leaves_no_raised_bounds_behind() -> None:
+    """The bounds go up first; when the numbers are refused they must come down again, for nothing was changed."""
+    change = raised(PLAIN, SHORT, unit("by-status"), scaling=SCALED)
+    refusal = Refused("over the account's quota", code="LimitExceededException")
+    actor = FakeActor(tables={NAME: PLAIN}, scaling={NAME: SCALED}, said={"set_provisioned": [refusal]})
+
+    with pytest.raises(Refused):
+        actions.apply(change, observer(), actor, None)
+    assert actor.tables[NAME] == PLAIN
+    assert actor.scaling[NAME] == SCALED
+
+
+def test_numbers_autoscaling_set_already_are_as_good_as_ours() -> None:
+    """Raising the minimum makes autoscaling raise the table itself; AWS then says that nothing will change."""
+    change = raised(PLAIN, SHORT, unit("by-status"), scaling=SCALED)
+    there = replace(PLAIN, capacity=change.after.capacity)
+    refusal = Refused("will not change", code="ValidationException")
+    actor = FakeActor(tables={NAME: there}, said={"set_provisioned": [refusal]})
+
+    assert actions.apply(change, observer(), actor, None) == change
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(PLAIN, id="the table was put back"),
+        pytest.param(table(capacity(5, 26), {"by-status": capacity(5, 99)}), id="an index was changed"),
+        pytest.param(replace(PLAIN, billing=Billing.ON_DEMAND), id="it is on-demand now"),
+    ],
+)
+def test_raised_numbers_that_are_not_ours_any_more_are_left(found: TableSettings) -> None:
+    """Autoscaling or a person set something else, for the table or an index."""
+    change = raised(PLAIN, SHORT, unit("by-status"))
+    assert change.after.capacity == capacity(5, 26)
+    actor = FakeActor(tables={NAME: found})
+
+    assert isinstance(raise_capacity.give_back(change, actor), LeftAlone)
+    assert actor.made == []
+
+
+def test_a_spent_decrease_budget_means_later() -> None:
+    """AWS allows few decreases a day; the change stays until there is one."""
+    change = raised(PLAIN, SHORT, unit("by-status"))
+    there = replace(PLAIN, capacity=change.after.capacity)
+    refusal = Refused("next decrease at 11:00", code="LimitExceededException")
+    actor = FakeActor(tables={NAME: there}, said={"set_provisioned": [refusal]})
+
+    assert raise_capacity.give_back(change, actor) == NotYet(because="next decrease at 11:00")
+
+
+# --- backfills -------------------------------------------------------------------------------------------------------
+
+BACKFILL = Backfill(
+    id="bf-1",
+    state="running",
+    flow="nightly",
+    environment="develop",
+    requested_by="anna",
+    started_at=NOW,
+    runs_total=5000,
+    runs_dispatched=1200,
+    dispatch_rate_per_minute=60.0,
+)
+CANCEL = cancel_backfill.change(BACKFILL, evidence(PLAIN))
+
+
+def test_a_cancelled_backfill_says_how_to_resume() -> None:
+    """There is no way back, so the record says what is left and who can start it again."""
+    assert "anna can start backfill bf-1 of nightly again" in CANCEL.resume
+    assert "3,800 of 5,000 runs" in CANCEL.resume
+    more = replace(BACKFILL, runs_dispatched=6000)
+    assert "the 0 of 5,000 runs" in cancel_backfill.change(more, evidence(PLAIN)).resume
+    assert actions.give_back(CANCEL, FakeActor()) == LeftAlone(found=CANCEL.resume)
+
+
+@pytest.mark.parametrize("answer", [CancelAccepted(backfill_id="bf-1"), CancelAlreadyEnded(backfill_id="bf-1")])
+def test_a_backfill_that_stops_or_had_stopped_is_cancelled(answer: CancelAccepted | CancelAlreadyEnded) -> None:
+    """A repeated call finds it ended; that is the same."""
+    dagy = FakeBackfills(BACKFILL, answer=answer)
+
+    actions.compare(CANCEL, FakeActor(), dagy)
+    assert actions.apply(CANCEL, observer(), FakeActor(), dagy) == CANCEL
+    assert dagy.cancelled == ["bf-1"]
+
+
+def test_a_backfill_that_is_gone_or_unknown_is_not_cancelled() -> None:
+    """Another environment's backfill of the same id is not the one."""
+    with pytest.raises(Drifted, match=r"Nothing was changed\."):
+        actions.compare(CANCEL, FakeActor(), FakeBackfills(replace(BACKFILL, environment="production")))
+    with pytest.raises(Refused, match=r"dagy does not know it\. Nothing was changed\."):
+        actions.apply(CANCEL, observer(), FakeActor(), FakeBackfills(answer=CancelUnknown(backfill_id="bf-1")))
+
+
+def test_dagy_that_does_not_answer_is_asked_again_and_dagy_that_is_not_there_is_a_no() -> None:
+    """Silence may pass; a missing configuration does not."""
+    with pytest.raises(TryAgain):
+        actions.apply(CANCEL, observer(), FakeActor(), FakeBackfills(answer=BackfillsUnavailable("timed out")))
+    with pytest.raises(Refused, match="Set DagyApiUrl"):
+        actions.compare(CANCEL, FakeActor(), None)
+
+
+def test_every_permission_is_declared_once_for_the_actor() -> None:
+    """The Actor role is exactly this union; nothing in it only looks wider than it must."""
+    declared = {one for module in actions.MODULES for one in module.PERMISSIONS}
+    assert declared == actions.PERMISSIONS
+    assert all(":" in one and "*" not in one for one in actions.PERMISSIONS)
+
+
+def test_the_saved_state_is_a_copy_of_all_there_is() -> None:
+    """What is saved before acting is the table, every index and the bounds."""
+    expected = SwitchToOnDemand(
+        table=NAME,
+        arn=ARN,
+        before=SavedTable(capacity=capacity(5, 10), indexes={"by-status": capacity(5, 7)}, scaling=SCALED),
+    )
+    assert expected == SWITCH
