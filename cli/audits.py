@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.exits import Exit
-from cli.printing import progress, read_json, show, show_json, write
+from cli.printing import check_writable, progress, read_json, show, show_json, write
 from cli.session import Place, Session, moment
+from unthrottle.adapters.clock import SystemClock
 from unthrottle.adapters.dagy import DagyBackfills
 from unthrottle.adapters.slack import SlackChannel
 from unthrottle.audit import backtest, words
@@ -61,6 +62,7 @@ def settings_of_person(max_pool_share: int | None) -> Settings:
 def audit(where: Where, output: Output, *, max_pool_share: int | None) -> Exit:
     """Say what is exposed now. Returns NEEDS_ACTION when anything is."""
     settings = settings_of_person(max_pool_share)
+    check_writable(output.html)
     before = read_json(output.against) if output.against else None
     channel = _channel() if output.slack else None
     session = where.session()
@@ -93,11 +95,13 @@ def back_test(where: Where, output: Output, start: str, end: str | None, *, max_
     if output.against or output.slack:
         raise BadInput("--against and --slack belong to the audit of now, not to --from. Nothing was sent.")
     settings = settings_of_person(max_pool_share)
-    session = where.session()
-    first = moment(start, session.now).replace(second=0, microsecond=0)
-    last = (moment(end, session.now) if end else session.now).replace(second=0, microsecond=0)
+    check_writable(output.html)
+    now = SystemClock().now()
+    first = moment(start, now).replace(second=0, microsecond=0)
+    last = (moment(end, now) if end else now).replace(second=0, microsecond=0)
     if first >= last:
         raise BadInput(f"--from {start} is not before --to {end or 'now'}. Nothing was read.")
+    session = where.session()
     tell = progress(quiet=output.quiet)
     found: list[backtest.Relived] = []
     failed: list[NotLookedAt] = []
@@ -172,8 +176,9 @@ def _post(channel: SlackChannel, text: str) -> None:
 def diagnose(where: Where, resource: str, at: str | None, *, as_json: bool, max_pool_share: int | None) -> Exit:
     """Say what is the matter with one resource, now or then."""
     settings = settings_of_person(max_pool_share)
+    asked = moment(at, SystemClock().now()) if at else None
     session = where.session()
-    when = moment(at, session.now) if at else session.now
+    when = asked or session.now
     region, account = _of_arn(resource)
     place = session.places(
         where.accounts or ((account,) if account else ()), (region,) if region else where.regions, where.role

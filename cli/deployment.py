@@ -5,7 +5,7 @@ UNTHROTTLE_INCIDENTS_TABLE (and UNTHROTTLE_RESPOND_FUNCTION) name them, as they 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from unthrottle.adapters.incidents_table import IncidentsTable
 from unthrottle.adapters.secrets import AwsSecrets
 from unthrottle.adapters.starter import LambdaStarter
 from unthrottle.control import Control, Person
-from unthrottle.errors import BadInput, Refused
+from unthrottle.errors import BadInput, Refused, SettingsError
 from unthrottle.ports import Accounts, Actor, Observer
 from unthrottle.settings import PARAMETERS, Settings, from_environment, from_parameters
 
@@ -27,13 +27,17 @@ _HOW = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A deployment. `stack` is what CloudFormation says of it, None where it was found by variables."""
+    """A deployment. `stack` is what CloudFormation says of it, None where it was found by variables.
+
+    `wrong_settings` says which settings cannot be read; they stand at their defaults here, and stop the functions there.
+    """
 
     session: Session
     settings: Settings
     table: str
     respond: str
     stack: Mapping[str, Any] | None = None
+    wrong_settings: str = ""
 
     @property
     def incidents(self) -> IncidentsTable:
@@ -73,18 +77,25 @@ class _NoAccounts(Accounts):
         raise AssertionError(f"nothing here acts on {account}, {region} for {incident_id}")
 
 
-def find(stack: str | None, region: str | None, profile: str | None, *, reads_only: bool) -> Found:
-    """Find the deployment. Raises BadInput where none is named, Refused where the stack is not there."""
+def find(
+    stack: str | None, region: str | None, profile: str | None, *, reads_only: bool, tolerant: bool = False
+) -> Found:
+    """Find the deployment. Raises BadInput where none is named, Refused where the stack is not there.
+
+    Raises SettingsError for settings that cannot be read, unless `tolerant`.
+    """
     table = os.environ.get("UNTHROTTLE_INCIDENTS_TABLE", "")
     if not stack and not table:
         raise BadInput(f"No deployment is named. Nothing was sent. {_HOW}")
     session = Session(profile, region, reads_only=reads_only)
-    if table and "UNTHROTTLE_INCIDENTS_TABLE" in os.environ:
+    if table:
+        settings, wrong = _settings(from_environment, dict(os.environ), tolerant=tolerant)
         return Found(
             session=session,
-            settings=from_environment(dict(os.environ)),
+            settings=settings,
             table=table,
             respond=os.environ.get("UNTHROTTLE_RESPOND_FUNCTION", ""),
+            wrong_settings=wrong,
         )
     described = _describe(session, str(stack))
     outputs = {one["OutputKey"]: one.get("OutputValue", "") for one in described.get("Outputs", [])}
@@ -96,13 +107,36 @@ def find(stack: str | None, region: str | None, profile: str | None, *, reads_on
             f"finish ({described.get('StackStatus', 'no status')}). Nothing was changed. {_HOW}",
             code="not-our-stack",
         )
+    given = {name: parameters[name] for name in PARAMETERS if parameters.get(name)}
+    settings, wrong = _settings(from_parameters, given, tolerant=tolerant)
     return Found(
         session=session,
-        settings=from_parameters({name: parameters[name] for name in PARAMETERS if parameters.get(name)}),
+        settings=settings,
         table=outputs["IncidentsTableName"],
         respond=outputs["RespondAlias"],
         stack=described,
+        wrong_settings=wrong,
     )
+
+
+def _settings(
+    read: Callable[[Mapping[str, str]], Settings], given: Mapping[str, str], *, tolerant: bool
+) -> tuple[Settings, str]:
+    """Read settings; where that is wanted, without those that are wrong, and with what is wrong in words."""
+    try:
+        return read(given), ""
+    except SettingsError as error:
+        if not tolerant:
+            raise
+        wrong = str(error)
+    usable: dict[str, str] = {}
+    for name, value in given.items():
+        try:
+            read({name: value})
+        except SettingsError:
+            continue
+        usable[name] = value
+    return read(usable), wrong
 
 
 def _describe(session: Session, stack: str) -> Mapping[str, Any]:

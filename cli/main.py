@@ -30,6 +30,7 @@ from unthrottle.errors import BadInput, NotAllowed, TryAgain, UnthrottleError
 commands = typer.Typer(
     name="unthrottle",
     help="Finds out why DynamoDB or Lambda is throttling, does the one right thing, and tells people.",
+    epilog="Exit codes: 0 fine, 1 wrong usage or input, 2 something failed, 3 it would act or a person is needed.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,6 +38,7 @@ commands = typer.Typer(
 
 
 _ALLOW = "Use credentials that may do this (docs/audit.md lists what is needed), another --profile, or a role there with --role."
+_LOG_IN = "Log in (for example with `aws sso login`) and name a --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
 
 
 class ModeOption(StrEnum):
@@ -148,7 +150,7 @@ def diagnose(
 
 @commands.command()
 def incidents(
-    incident_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One incident, with its story.")] = None,
+    incident_id: Annotated[str | None, typer.Argument(metavar="ID", help="One incident, with its story.")] = None,
     *,
     export: Annotated[bool, typer.Option("--export", help="Print the whole record as JSON.")] = False,
     as_json: JsonOption = False,
@@ -213,7 +215,7 @@ def doctor(
     region: RegionOption = None,
     profile: ProfileOption = None,
 ) -> None:
-    """Say whether a deployment could act now: its stack, pool, secrets, Slack, dagy, alarms. Reads only."""
+    """Say whether a deployment could act now, and what to do if not: settings, roles, alarms, Slack, dagy. Reads only."""
     from cli.doctor import doctor as examine  # noqa: PLC0415
 
     raise typer.Exit(examine(stack, region, profile, as_json=as_json))
@@ -225,6 +227,13 @@ def uninstall_check(stack: StackOption = None, region: RegionOption = None, prof
     from cli.incidents import uninstall_check as check  # noqa: PLC0415
 
     raise typer.Exit(check(stack, region, profile))
+
+
+def _asked(error: typer.TyperException) -> str:
+    """Name the command that was asked for, as far as it was understood."""
+    context = getattr(error, "ctx", None)
+    name = context.info_name if context is not None and context.parent is not None else None
+    return f"unthrottle {name}" if name else "unthrottle"
 
 
 def app(arguments: Sequence[str] | None = None) -> None:
@@ -240,7 +249,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Typer would exit with 2, which means here that something failed.
         words = error.format_message()
         if words:
-            print(f"{words}\nRun `unthrottle --help` for what there is.", file=sys.stderr)
+            print(f"{words}\nRun `{_asked(error)} --help` for what there is.", file=sys.stderr)
         return Exit.WRONG_INPUT
     except typer.Abort:
         print("Stopped.", file=sys.stderr)
@@ -249,7 +258,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return Exit.WRONG_INPUT
     except NotAllowed as error:
-        print(f"{error} {_ALLOW}" if error.code not in {"Expired", "NoCredentials"} else error, file=sys.stderr)
+        advice = {"Expired": "", "NoCredentials": f" {_LOG_IN}"}.get(error.code, f" {_ALLOW}")
+        print(f"{error}{advice}", file=sys.stderr)
         return Exit.FAILED
     except TryAgain as error:
         said = str(error).removesuffix("; it is tried again.").rstrip(".")

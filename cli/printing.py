@@ -43,12 +43,26 @@ def write(file: Path, text: str) -> None:
         raise BadInput(f"Cannot write {file}: {error.strerror}. Nothing was changed. Name another file.") from error
 
 
+def check_writable(file: Path | None) -> None:
+    """Refuse a file that cannot be made, before the work that would fill it. Raises BadInput."""
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        raise BadInput(
+            f"Cannot write {file}: there is no such directory, or it is one. Nothing was read. Name another file."
+        )
+
+
 def read_json(file: Path) -> dict[str, Any]:
     """Read a file that holds one JSON object. Raises BadInput."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"Cannot read {file} as JSON: {error}. Nothing was changed.") from error
+    except OSError as error:
+        raise BadInput(
+            f"Cannot read {file}: {error.strerror}. Nothing was changed. Name a file that --json made."
+        ) from error
+    except ValueError as error:
+        raise BadInput(
+            f"Cannot read {file} as JSON: {error}. Nothing was changed. Name a file that --json made."
+        ) from error
     if not isinstance(found, dict):
         raise BadInput(f"{file} holds no JSON object. Nothing was changed.")
     return found

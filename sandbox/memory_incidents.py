@@ -100,6 +100,7 @@ class MemoryIncidents:
         for resource in self._resources.values():
             if resource.holder == incident.id:
                 resource.holder = None
+                resource.last_action_at = incident.asked_back_at or resource.last_action_at
                 if not incident.may_have_acted:
                     resource.last_action_at = None
                     resource.switches.pop(incident.id, None)

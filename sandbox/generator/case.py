@@ -19,7 +19,8 @@ class Case:
 
     `lag` is how many minutes after the first symptom somebody looks; `at` a fixed minute instead, for what has no symptom.
     `dropped` is the part of datapoints that never arrives, `blind` hides every metric. `early` looks when the pool is 80 %
-    full and nobody is throttled.
+    full and nobody is throttled. `earlier` is what functions ran in the same hours of earlier days; without it nothing is
+    known of other days.
     """
 
     seed: int
@@ -34,6 +35,7 @@ class Case:
     blind: bool = False
     early: bool = False
     dagy_answers: bool = True
+    earlier: dict[str, float] | None = None
 
     @property
     def is_control(self) -> bool:

@@ -37,4 +37,5 @@ def draw(seed: int) -> Case:
         blind=drawn.get("blind", False),
         early=drawn.get("early", False),
         dagy_answers=drawn.get("dagy_answers", True),
+        earlier=drawn.get("earlier"),
     )

@@ -4,7 +4,7 @@ Nothing is changed and no workflow runs: this is about being right, a thousand t
 the model decides when somebody looks; the diagnosis sees only what CloudWatch shows by then.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -108,6 +108,19 @@ class _Play:
         self.dagy = DagyState(_planned(scenario))
         self.world = World(scenario, self.account, self.store, self.dagy, history_minutes=HISTORY_MINUTES)
         self.minute = 0
+        self._remember(case.earlier or {}, scenario.minutes)
+
+    def _remember(self, earlier: Mapping[str, float], minutes: int) -> None:
+        """Publish what functions, and the account with them, ran in the same hours one and seven days before."""
+        if not earlier:
+            return
+        name, namespace = "ConcurrentExecutions", "AWS/Lambda"
+        rows = [self.store.row(namespace, name, {"FunctionName": function}) for function in earlier]
+        rows.append(self.store.row(namespace, name, {}))
+        values = [*earlier.values(), sum(earlier.values())]
+        for day in (7, 1):
+            for minute in range(-HISTORY_MINUTES, minutes):
+                self.store.put_block(rows, minute - day * 24 * 60, values)
 
     @property
     def now(self) -> datetime:

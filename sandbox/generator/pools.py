@@ -9,7 +9,7 @@ from sandbox.generator.loads import background, harmless, hog, noisy, rise
 from unthrottle.diagnosis import Cause
 
 Drawn = dict[str, Any]
-"""Keys: cause, functions, and optionally limit, targets, at, early, longest (the latest useful lag)."""
+"""Keys: cause, functions, and optionally limit, targets, at, early, earlier, longest (the latest useful lag)."""
 
 
 def limit_of(rng: Random) -> int:
@@ -87,6 +87,41 @@ def growth(rng: Random) -> Drawn:
         for i in range(number)
     ]
     return {"cause": Cause.POOL_GROWTH, "functions": functions, "limit": limit}
+
+
+def _held_all_along(rng: Random, limit: int, name: str, held: float) -> list[dict[str, Any]]:
+    """Draw a function that is large through the whole window, and small ones that grow over what it leaves."""
+    number = rng.randint(15, 40)
+    now = (limit * rng.uniform(1.1, 1.3) - held) / number
+    large = {"name": name, "trigger": {"type": "eventbridge"}, "duration_ms": 900.0,
+             "demand": noisy(rng, [(0, held)], 0.03)}  # fmt: skip
+    small = [
+        {
+            "name": f"svc-{i:02d}",
+            "trigger": {"type": rng.choice(("api", "eventbridge", "sqs"))},
+            "duration_ms": float(rng.choice((500, 2000))),
+            "demand": noisy(rng, rise(rng, now * 0.2, now * rng.uniform(0.8, 1.2), ONSET), 0.1),
+        }
+        for i in range(number)
+    ]
+    return [large, *small]
+
+
+def early_riser(rng: Random) -> Drawn:
+    """A hog that took the pool before the window, and is no guest of other days."""
+    limit = limit_of(rng)
+    functions = _held_all_along(rng, limit, "the-hog", limit * rng.uniform(0.65, 0.8))
+    usual = {"the-hog": limit * rng.uniform(0, 0.03)}
+    return {"cause": Cause.POOL_HOG, "functions": functions, "limit": limit, "targets": {"the-hog"}, "earlier": usual}
+
+
+def resident(rng: Random) -> Drawn:
+    """Growth of many beside a function that runs as much every day."""
+    limit = limit_of(rng)
+    held = limit * rng.uniform(0.4, 0.7)
+    functions = _held_all_along(rng, limit, "the-resident", held)
+    usual = {"the-resident": held * rng.uniform(0.8, 1.2)}
+    return {"cause": Cause.POOL_GROWTH, "functions": functions, "limit": limit, "earlier": usual}
 
 
 def over_reservation(rng: Random) -> Drawn:
@@ -184,7 +219,9 @@ KINDS: tuple[tuple[str, int, Callable[[Random], Drawn]], ...] = (
     ("a bursty hog", 3, bursty_hog),
     ("joint hogs", 5, joint_hogs),
     ("a hog before throttling", 3, early_hog),
+    ("a hog from before the window", 2, early_riser),
     ("growth", 5, growth),
+    ("growth beside a resident", 2, resident),
     ("over-reserved", 4, over_reservation),
     ("at its own reservation", 4, own_reservation),
     ("switched off", 3, switched_off),

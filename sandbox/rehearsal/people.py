@@ -128,7 +128,7 @@ class Crowd:
 
     def _open(self, person: Person) -> str | None:
         """Find the incident a person means without naming it: the newest open one that asks for this, else the newest."""
-        about = {"approve": "approval", "reject": "approval", "revert": "lease", "keep": "lease"}.get(person.do or "")
+        about = "lease" if person.do in {"revert", "keep"} else "approval" if person.do else None
         still_open = [incident for incident in self.incidents() if incident.is_open]
         asking = [one for one in still_open if one.question is not None and one.question.about == about]
         found = asking or still_open

@@ -260,7 +260,7 @@ class Person(Part):
     when: Literal["approval-requested", "acted", "recovered"] | None = None
     after_minutes: Count | None = None
     at: Count | None = None
-    do: Literal["approve", "reject", "revert", "keep"] | None = None
+    do: Literal["approve", "reject", "snooze", "revert", "keep"] | None = None
     say: Text | None = None
     user: Text = "U0OPS"
 

@@ -1,11 +1,16 @@
 """What alarms watch, when the event did not say."""
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-from tests.adapters.world import Scripted
+from sandbox.memory_incidents import MemoryIncidents
+from tests.adapters.world import NOW, REGION, Scripted
+from tests.unit.fakes import FakeAccounts, observer
 from unthrottle import alarms
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.alarms_api import AwsAlarms
+from unthrottle.reopen import Place, reopen
 from unthrottle.subjects import FunctionSubject, TableSubject
 
 
@@ -121,3 +126,71 @@ def test_an_alarm_nobody_knows_watches_nothing(script: Scripted, scripted: Acces
     describe(script, ["gone"])
 
     assert AwsAlarms(scripted).metrics_of(["gone"]) == []
+
+
+GROUPED = 'SELECT SUM(WriteThrottleEvents) FROM SCHEMA("AWS/DynamoDB", TableName) GROUP BY TableName'
+
+
+def ringing(name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "AlarmName": name,
+        "AlarmArn": f"arn:aws:cloudwatch:{REGION}:111122223333:alarm:{name}",
+        "StateValue": "ALARM",
+        "StateReason": "because",
+        "StateTransitionedTimestamp": NOW - timedelta(hours=1),
+        **more,
+    }
+
+
+def grouped(name: str) -> dict[str, Any]:
+    return ringing(name, Metrics=[{"Id": "q", "Expression": GROUPED, "Period": 60}])
+
+
+def contributor(name: str) -> dict[str, Any]:
+    return {
+        "ContributorId": f"id-{name}",
+        "ContributorAttributes": {"TableName": name},
+        "StateReason": f"{name} is throttled",
+        "StateTransitionedTimestamp": NOW - timedelta(minutes=20),
+    }
+
+
+def test_a_grouped_alarm_that_rings_stands_for_its_contributors(script: Scripted, scripted: Access) -> None:
+    silenced = {**grouped("silenced"), "ActionsEnabled": False}
+    single = {**table_alarm("one"), **ringing("one")}
+    script.answers("cloudwatch", "describe_alarms", {"MetricAlarms": [silenced, grouped("fleet"), single]})
+    script.answers(
+        "cloudwatch",
+        "describe_alarm_contributors",
+        {"AlarmContributors": [contributor("runs"), contributor("flows")]},
+        AlarmName="fleet",
+    )
+
+    found = AwsAlarms(scripted).firing()
+
+    assert [(one.name, one.contributor, one.attributes) for one in found] == [
+        ("fleet", "id-runs", {"TableName": "runs"}),
+        ("fleet", "id-flows", {"TableName": "flows"}),
+        ("one", None, {}),
+    ]
+    assert (found[0].since, found[0].reason) == (NOW - timedelta(minutes=20), "runs is throttled")
+
+
+def test_a_table_whose_contributors_event_never_came_is_opened_by_the_sweep(script: Scripted, scripted: Access) -> None:
+    """A rule of one's own may let only the parent's event through, which names no table."""
+    parent = alarms.subjects_of([{"expression": GROUPED}], {})
+    assert isinstance(parent, alarms.NotMine)
+    assert parent.reason == "contributors-follow"
+    script.answers("cloudwatch", "describe_alarms", {"MetricAlarms": [grouped("fleet")]})
+    script.answers("cloudwatch", "describe_alarm_contributors", {"AlarmContributors": [contributor("runs")]})
+    taken: list[alarms.Trigger] = []
+
+    def take(trigger: alarms.Trigger) -> list[str]:
+        taken.append(trigger)
+        return ["INC-1"]
+
+    accounts = FakeAccounts(replace(observer(), alarms=AwsAlarms(scripted)))
+    place = Place(account="111122223333", region=REGION)
+
+    assert reopen(accounts, MemoryIncidents(), [place], NOW, take) == ("INC-1",)
+    assert [trigger.subjects for trigger in taken] == [(TableSubject(table="runs"),)]

@@ -2,11 +2,14 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from cli.main import run
+from sandbox.aws.calls import Respond
 from tests.audit.world import HOG, NOW, PIPES, AuditWorld, quiet_pool, starve
 
 ONSETS = [NOW - timedelta(days=33, hours=3), NOW - timedelta(days=19, hours=5), NOW - timedelta(days=2, hours=8)]
@@ -114,14 +117,129 @@ def test_two_incidents_within_the_cooldown_are_acted_on_once(
 def test_alarms_that_rang_are_named_with_the_incident(
     five_weeks: AuditWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sandbox.aws.calls import Respond
-
     view = {"AlarmName": "team-lambda", "Namespace": "AWS/Lambda", "MetricName": "Throttles", "Threshold": 0.0}
     answer = Respond(parsed={"MetricAlarms": [view], "CompositeAlarms": []})
     five_weeks.gate.handlers.insert(0, lambda request: answer if request.call == "cloudwatch.DescribeAlarms" else None)
     five_weeks.rang.append(("team-lambda", ONSETS[2] + timedelta(minutes=3)))
     five_weeks.rang.append(("unrelated", ONSETS[2] + timedelta(minutes=3)))
     assert relived(capsys, "--from", "5d")["incidents"][0]["alarms"] == ["team-lambda"]
+
+
+def alarmed(world: AuditWorld, name: str, **facts: Any) -> None:
+    """Let the account have this alarm alone."""
+    answer = Respond(parsed={"MetricAlarms": [{"AlarmName": name, "Threshold": 0.0, **facts}], "CompositeAlarms": []})
+    world.gate.handlers.insert(0, lambda request: answer if request.call == "cloudwatch.DescribeAlarms" else None)
+
+
+LAMBDA = {"Namespace": "AWS/Lambda", "MetricName": "Throttles"}
+TABLES = {
+    "Metrics": [
+        {
+            "Id": "q",
+            "Expression": 'SELECT SUM(WriteThrottleEvents) FROM SCHEMA("AWS/DynamoDB", TableName) GROUP BY TableName',
+        }
+    ]
+}
+
+
+def test_an_incident_begins_when_its_alarm_rang_and_elsewhere_by_the_metrics(
+    five_weeks: AuditWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slow alarm of a team rang eleven minutes after the onset; of what is older than 30 days no history is kept."""
+    alarmed(five_weeks, "team-lambda", **LAMBDA)
+    for onset in ONSETS:
+        five_weeks.rang.append(("team-lambda", onset + timedelta(minutes=11, seconds=20)))
+    incidents = relived(capsys, "--from", "5w")["incidents"]
+    assert [one["began_by"] for one in incidents] == ["metrics", "alarm", "alarm"]
+    assert [one["alarms"] for one in incidents] == [[], ["team-lambda"], ["team-lambda"]]
+    assert [one["looked_at"] for one in incidents[1:]] == [
+        (onset + timedelta(minutes=12)).isoformat() for onset in ONSETS[1:]
+    ]
+    assert incidents[2]["minutes_saved"] == 16
+    assert [one["targets"] for one in incidents] == [[HOG]] * 3
+
+
+def test_one_throttled_minute_is_an_incident_when_an_alarm_rang_for_it(
+    long_world: AuditWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quiet_pool(long_world)
+    at = NOW - timedelta(days=3)
+    long_world.put("Throttles", {}, at, [5.0], "sum")
+    alarmed(long_world, "touchy", **LAMBDA)
+    long_world.rang.append(("touchy", at + timedelta(minutes=2)))
+    (one,) = relived(capsys, "--from", "7d")["incidents"]
+    assert (one["began_by"], one["throttled_minutes"]) == ("alarm", 1)
+
+
+def test_alarms_of_other_things_begin_no_incident(five_weeks: AuditWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    alarmed(five_weeks, "errors", Namespace="AWS/Lambda", MetricName="Errors")
+    five_weeks.rang.append(("errors", ONSETS[2] + timedelta(minutes=1)))
+    one = relived(capsys, "--from", "5d")["incidents"][0]
+    assert (one["began_by"], one["alarms"]) == ("metrics", [])
+
+
+def test_a_warning_while_nothing_was_throttled_is_told_and_is_no_incident(
+    long_world: AuditWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quiet_pool(long_world)
+    alarmed(long_world, "early", Namespace="AWS/Lambda", MetricName="ConcurrentExecutions")
+    long_world.rang.append(("early", NOW - timedelta(days=3)))
+    found = relived(capsys, "--from", "7d")
+    assert found["incidents"] == []
+    assert any(
+        "Rang while no throttle is known" in note and "early at 2026-08-21 10:00" in note for note in found["notes"]
+    )
+
+
+def test_an_early_warning_begins_the_incident_where_it_may_act_on_one(
+    five_weeks: AuditWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alarmed(five_weeks, "early", Namespace="AWS/Lambda", MetricName="ConcurrentExecutions")
+    five_weeks.rang.append(("early", ONSETS[2] - timedelta(minutes=4)))
+    one = relived(capsys, "--from", "5d")["incidents"][0]
+    assert (one["began_by"], one["alarms"]) == ("metrics", ["early"])
+    monkeypatch.setenv("UNTHROTTLE_ACT_BEFORE_THROTTLING", "true")
+    one = relived(capsys, "--from", "5d")["incidents"][0]
+    assert one["began_by"] == "alarm"
+    assert one["looked_at"] == (ONSETS[2] - timedelta(minutes=3)).isoformat()
+
+
+def test_a_table_of_an_alarm_over_all_tables_begins_when_the_table_itself_did(
+    world: AuditWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    onset = NOW - timedelta(days=2)
+    for number, name in enumerate(("first", "second")):
+        world.account.add_table(name, billing="provisioned", read=10, write=10)
+        begins = onset + timedelta(minutes=5 * number)
+        world.put("WriteThrottleEvents", {"TableName": name}, begins, [30.0] * 20, "sum")
+    alarmed(world, "tables", **TABLES)
+    world.rang.append(("tables", onset + timedelta(minutes=2)))
+    world.rang_for_table.append(("tables", onset + timedelta(minutes=2), "first"))
+    world.rang_for_table.append(("tables", onset + timedelta(minutes=12), "second"))
+    incidents = relived(capsys, "--from", "5d")["incidents"]
+    assert [(one["resource"], one["began_by"], one["looked_at"]) for one in incidents] == [
+        ("first", "alarm", (onset + timedelta(minutes=3)).isoformat()),
+        ("second", "alarm", (onset + timedelta(minutes=13)).isoformat()),
+    ]
+
+
+def test_the_page_draws_each_incident_and_all_of_them(
+    five_weeks: AuditWorld, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "past.html"
+    found = relived(capsys, "--from", "5w", "--html", str(file))
+    page = file.read_text(encoding="utf-8")
+    assert page.count("<svg") == 1 + 3
+    assert "Incidents over the window, as high as their throttled minutes: at most 30" in page
+    assert page.count("<figcaption>Throttles in each minute: at most 400") == 1
+    assert page.count("<figcaption>Throttles in each 5 minutes: at most 2,000") == 2
+    assert f">looked at {ONSETS[2] + timedelta(minutes=4):%H:%M}</text>" in page
+    assert "<script" not in page
+    fresh = found["incidents"][2]
+    assert fresh["throttles_over_time"] == {"from": fresh["from"], "period_s": 60, "values": [400.0] * 30}
+    drawing = ET.fromstring("<svg" + page.rsplit("<svg", 1)[1].split("</svg>")[0] + "</svg>")
+    bars = [bar.get("fill") for bar in drawing.iter("rect")]
+    assert (bars.count("var(--bad)"), bars.count("var(--good)")) == (6, 24)
 
 
 def test_a_table_that_was_provisioned_then_is_judged_as_provisioned(

@@ -39,7 +39,9 @@ class AuditWorld:
     traveller: Any
     recovery: dict[str, bool] = field(default_factory=dict)
     rang: list[tuple[str, datetime]] = field(default_factory=list)
+    rang_for_table: list[tuple[str, datetime, str]] = field(default_factory=list)
     stacks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    resources: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
 
     def minute(self, moment: datetime) -> int:
         return int((moment - self.store.start) / timedelta(minutes=1))
@@ -78,12 +80,19 @@ class Extras:
             case "resourcegroupstaggingapi.GetResources":
                 return self._tags(world, given)
             case "cloudwatch.DescribeAlarmHistory":
-                return Respond(parsed={"AlarmHistoryItems": [_item(name, at) for name, at in world.rang]})
+                return Respond(parsed={"AlarmHistoryItems": list(_history(world, given, request.now))})
             case "cloudformation.DescribeStacks":
                 stack = world.stacks.get(given["StackName"])
                 if stack is None:
                     return Refuse(code="ValidationError", message=f"Stack with id {given['StackName']} does not exist")
                 return Respond(parsed={"Stacks": [stack]})
+            case "cloudformation.ListStackResources":
+                rows = [
+                    {"LogicalResourceId": logical, "ResourceType": kind, "PhysicalResourceId": physical,
+                     "LastUpdatedTimestamp": NOW, "ResourceStatus": "CREATE_COMPLETE"}
+                    for logical, (kind, physical) in world.resources.get(given["StackName"], {}).items()
+                ]  # fmt: skip
+                return Respond(parsed={"StackResourceSummaries": rows})
             case "cloudwatch.GetMetricData":
                 return self._metric_data(request)
         return None
@@ -119,10 +128,21 @@ class Extras:
         return self._cloudwatch.handle(request)
 
 
-def _item(name: str, at: datetime) -> dict[str, Any]:
+def _history(world: AuditWorld, given: Mapping[str, Any], now: datetime) -> Iterator[dict[str, Any]]:
+    """Tell the state changes of a window; those older than 30 days are forgotten."""
     data = '{"version":"1.0","newState":{"stateValue":"ALARM"},"oldState":{"stateValue":"OK"}}'
-    return {"AlarmName": name, "AlarmType": "MetricAlarm", "Timestamp": at, "HistoryItemType": "StateUpdate",
-            "HistoryData": data}  # fmt: skip
+    kind = given["HistoryItemType"]
+    rows: list[tuple[str, datetime, dict[str, str] | None]] = (
+        [(name, at, None) for name, at in world.rang]
+        if kind == "StateUpdate"
+        else [(name, at, {"TableName": table}) for name, at, table in world.rang_for_table]
+    )
+    first = max(parse_to_aware_datetime(given["StartDate"]), now - timedelta(days=30))
+    for name, at, attributes in rows:
+        if first <= at <= parse_to_aware_datetime(given["EndDate"]):
+            row = {"AlarmName": name, "AlarmType": "MetricAlarm", "Timestamp": at, "HistoryItemType": kind,
+                   "HistoryData": data}  # fmt: skip
+            yield row if attributes is None else {**row, "AlarmContributorAttributes": attributes}
 
 
 @cache

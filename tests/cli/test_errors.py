@@ -1,6 +1,7 @@
 """What a person reads who has no credentials, the wrong Region, an expired token or too few rights."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +31,32 @@ def test_without_credentials(
     assert run([*command, "--region", "eu-west-1"]) == 2
     said = capsys.readouterr().err
     assert "Unable to locate credentials. Nothing was changed. Give this process AWS credentials." in said
+    assert "`aws sso login`) and name a --profile" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, pytest.param(["doctor", "--stack", "unthrottle"], id="doctor")])
+def test_with_a_login_that_is_over(
+    command: list[str],
+    world: AuditWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """A profile of AWS IAM Identity Center whose token is gone: botocore knows before anything is sent."""
+    config = tmp_path / "config"
+    config.write_text(
+        "[profile work]\nsso_session = it\nsso_account_id = 111122223333\nsso_role_name = look\nregion = eu-west-1\n"
+        "[sso-session it]\nsso_start_url = https://example.awsapps.com/start\nsso_region = eu-west-1\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    assert run([*command, "--profile", "work"]) == 2
+    said = capsys.readouterr().err
+    assert "Log in again (for example `aws sso login`), and repeat the command." in said
+    assert world.gate.calls == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -101,6 +127,41 @@ def test_a_wrong_account_id(world: AuditWorld, capsys: pytest.CaptureFixture[str
 def test_a_wrong_option_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--jsno"]) == 1
     assert "No such option: --jsno" in capsys.readouterr().err
+
+
+def test_a_wrong_command_is_told_what_may_have_been_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doktor"]) == 1
+    assert "No such command 'doktor'. Did you mean 'doctor'?\nRun `unthrottle --help`" in capsys.readouterr().err
+
+
+def test_wrong_usage_points_to_the_help_of_that_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose"]) == 1
+    assert "Run `unthrottle diagnose --help` for what there is." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        pytest.param(["audit", "--html", "/nonexistent/a.html"], "Cannot write /nonexistent/a.html", id="no directory"),
+        pytest.param(["audit", "--from", "5d", "--html", "/"], "Cannot write /", id="a directory"),
+        pytest.param(["audit", "--against", "/nonexistent.json"], "No such file or directory. Nothing", id="no file"),
+        pytest.param(["audit", "--from", "soon"], "'soon' is no time", id="no time"),
+        pytest.param(["diagnose", "orders", "--at", "tomorrow"], "'tomorrow' is no time", id="no moment"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_sent(
+    command: list[str], words: str, world: AuditWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command) == 1
+    said = capsys.readouterr().err
+    assert words in said
+    assert "Errno" not in said
+    assert world.gate.calls == []
+
+
+def test_the_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert "Exit codes: 0 fine, 1 wrong usage or input, 2 something failed" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_share_that_is_no_percentage(world: AuditWorld, capsys: pytest.CaptureFixture[str]) -> None:

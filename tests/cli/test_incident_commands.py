@@ -1,111 +1,19 @@
 """`unthrottle incidents`, `approve`, `revert`, `pause`, `doctor` and the others, against a deployment."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Any
+from collections.abc import Iterator
 
-import boto3
 import pytest
 
 from cli.main import run
-from sandbox.aws.calls import Answer, Request, Respond
-from tests.audit.world import ACCOUNT, NOW, REGION, AuditWorld, audit_world
-from unthrottle.adapters.access import Access, Clients
-from unthrottle.adapters.incidents_table import IncidentsTable
-from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding
-from unthrottle.incident import Incident, Moment, Question, Status
-from unthrottle.plan import Action, CapConcurrency, Plan
-from unthrottle.subjects import PoolSubject
-
-STACK = "unthrottle"
-RESPOND = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:unthrottle-respond:live"
-HOG_ARN = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:batch"
-
-
-@dataclass
-class Deployed:
-    """A deployment in a small account."""
-
-    world: AuditWorld
-    incidents: IncidentsTable
-    answered: list[Mapping[str, Any]] = field(default_factory=list)
-    is_waiting: bool = True
-
-    def answer(self, request: Request) -> Answer | None:
-        if request.operation != "SendDurableExecutionCallbackSuccess":
-            return None
-        self.answered.append({**request.parameters, "Result": json.loads(request.parameters["Result"])})
-        return Respond(parsed={})
-
-    def open(self, about: str | None, *, status: Status = Status.NONE) -> str:
-        plan = Plan(
-            action=Action.CAP_CONCURRENCY,
-            why="batch holds the pool.",
-            changes=(CapConcurrency(function="batch", arn=HOG_ARN, before=None, after=250, peak=900),),
-            lease_minutes=120,
-            way_back_commands=("aws lambda delete-function-concurrency --function-name batch",),
-        )
-        incident = Incident(
-            id="INC-TEST0001",
-            fingerprint=f"{ACCOUNT}/{REGION}/lambda/pool",
-            account=ACCOUNT,
-            region=REGION,
-            kind="lambda",
-            subject=PoolSubject(),
-            opened_at=NOW - timedelta(minutes=20),
-            alarm_name="lambda-throttles",
-            diagnosis=Diagnosis(
-                cause=Cause.POOL_HOG,
-                confidence=Confidence.HIGH,
-                targets=("batch",),
-                findings=(Finding(text="batch held 900 executions."),),
-            ),
-            plan=plan,
-            status=status,
-            timeline=(Moment(at=NOW - timedelta(minutes=20), event="incident.opened", detail="lambda-throttles"),),
-        )
-        self.incidents.open_or_join(incident, "first")
-        if about is not None:
-            question = Question(
-                about="approval" if about == "approval" else "lease",
-                callback="callback-1",
-                version=1,
-                expires_at=NOW + timedelta(minutes=10),
-            )
-            self.incidents.save(replace(incident, question=question))
-        return incident.id
+from tests.audit.world import ACCOUNT, REGION
+from tests.cli.deployed import RESPOND, STACK, Deployed, deployment
+from unthrottle.incident import Status
 
 
 @pytest.fixture
 def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    with audit_world(monkeypatch) as world:
-        boto3.client("dynamodb", REGION).create_table(
-            TableName="incidents",
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        )
-        world.stacks[STACK] = {
-            "StackName": STACK,
-            "StackStatus": "UPDATE_COMPLETE",
-            "CreationTime": NOW,
-            "Parameters": [
-                {"ParameterKey": "Mode", "ParameterValue": "approve"},
-                {"ParameterKey": "Operators", "ParameterValue": "U0OPS"},
-                {"ParameterKey": "SlackChannel", "ParameterValue": "C0OPS"},
-                {"ParameterKey": "AlarmLambdaThrottles", "ParameterValue": "true"},
-            ],
-            "Outputs": [
-                {"OutputKey": "IncidentsTableName", "OutputValue": "incidents"},
-                {"OutputKey": "RespondAlias", "OutputValue": RESPOND},
-                {"OutputKey": "ActorRoleName", "OutputValue": "unthrottle-actor"},
-            ],
-        }
-        world.account.add_function("unthrottle-respond", reserved=5)
-        made = Deployed(world=world, incidents=IncidentsTable(Access(Clients(), REGION), "incidents"))
-        world.gate.handlers.insert(0, made.answer)
+    with deployment(monkeypatch) as made:
         yield made
 
 

@@ -41,6 +41,7 @@ from unthrottle.plan import (
     SwitchToOnDemand,
 )
 from unthrottle.report.moments import Step
+from unthrottle.report.words import is_left
 from unthrottle.settings import Mode
 from unthrottle.subjects import PoolSubject, TableSubject
 
@@ -51,6 +52,7 @@ DETAILS = {
     Step.LATE: "#4 04:34 capped svc-crmpl-dev-batch-processor at 250",
     Step.RECOVERED: "throttles fell from 812 to 0 a minute",
     Step.REJECTED: "Rejected by U0OPS; nothing was changed.",
+    Step.SNOOZED: "By U0OPS",
     Step.KEPT: "Kept by U0OPS; Unthrottle will not give it back.",
     Step.FAILED: "TooManyRequestsException: Rate exceeded",
     Step.DRIFTED: "reserved concurrency is now 300, not the 250 we set; run `/unthrottle check svc-x` to plan again.",
@@ -329,6 +331,12 @@ def _closed(incident: Incident, status: Status, minute: int) -> Incident:
     return replace(recovered(incident), question=None, status=status, closed_at=minutes(minute))
 
 
+def _would(incident: Incident) -> Incident:
+    """Only what would be changed has the status; a look that ends without a change keeps none."""
+    is_change = incident.plan is not None and bool(incident.plan.changes)
+    return replace(incident, mode=Mode.DRY_RUN, status=Status.WOULD_APPLY if is_change else Status.NONE)
+
+
 def _before_the_look(incident: Incident) -> Incident:
     return replace(incident, diagnosis=None, plan=None)
 
@@ -338,10 +346,13 @@ _AT: dict[Step, Callable[[Incident], Incident]] = {
     Step.MUTED: lambda i: replace(_before_the_look(i), muted_by="nightly-deployment"),
     Step.APPROVAL_NEEDED: approval,
     Step.REMINDER: approval,
+    Step.SNOOZED: lambda i: replace(
+        approval(i), question=Question(about="approval", callback="cb", version=4, expires_at=minutes(90))
+    ),
     Step.EXPIRED: lambda i: replace(approval(i), question=None, status=Status.EXPIRED),
     Step.REJECTED: lambda i: replace(approval(i), question=None, status=Status.REJECTED),
     Step.REFUSED: _refused,
-    Step.WOULD: lambda i: replace(i, mode=Mode.DRY_RUN, status=Status.WOULD_APPLY),
+    Step.WOULD: _would,
     Step.APPLIED: lambda i: replace(applied(i), approved_by="U0OPS"),
     Step.RECOVERED: recovered,
     Step.NOT_RECOVERED: lambda i: replace(applied(i), outcome=Outcome.NOT_RECOVERED),
@@ -353,7 +364,7 @@ _AT: dict[Step, Callable[[Incident], Incident]] = {
     Step.KEPT: lambda i: _closed(i, Status.KEPT, 40),
     Step.FAILED: lambda i: replace(i, status=Status.FAILED),
     Step.ESCALATED: lambda i: replace(i, escalated=True),
-    Step.OVER: lambda i: replace(i, recovered_at=minutes(4), closed_at=minutes(4)),
+    Step.OVER: lambda i: replace(i, recovered_at=None if is_left(i) else minutes(4), closed_at=minutes(4)),
 }
 
 

@@ -21,7 +21,7 @@ from tests.report.samples import (
 )
 from tests.report.told import buttons, tell, whole
 from unthrottle.diagnosis import Cause
-from unthrottle.incident import Incident, Status
+from unthrottle.incident import MOST_SNOOZES, Decision, Incident, Reason, Status, Verdict
 from unthrottle.report.moments import Step, head, message
 from unthrottle.report.voice import PLAIN
 from unthrottle.report.words import because
@@ -91,14 +91,32 @@ def test_no_reservation_is_not_a_reservation_of_zero(before: int | None, said: s
     assert f"reserved concurrency: {said}" in whole(message(incident, Step.WOULD, number=1))
 
 
-def test_an_open_approval_has_two_buttons_that_say_their_exact_effect() -> None:
+def test_an_open_approval_has_three_buttons_that_say_their_exact_effect() -> None:
     found = buttons(head(approval(pool_hog()), Step.APPROVAL_NEEDED))
     assert {action: button["value"] for action, button in found.items()} == {
         "approve": "INC-7Q2M4K8X:3",
         "reject": "INC-7Q2M4K8X:3",
+        "snooze": "INC-7Q2M4K8X:3",
     }
     assert f"{HOG} reserved concurrency: not set → 250" in str(found["approve"]["confirm"])
     assert "Given back after 2 h" in str(found["approve"]["confirm"])
+    assert "Nothing is changed and the throttling goes on" in str(found["snooze"]["confirm"])
+
+
+def test_an_approval_that_cannot_be_put_off_has_no_snooze_button() -> None:
+    """After a working day of snoozes a person has to decide; an early warning is looked at again every few minutes."""
+    asked = approval(pool_hog())
+    often = asked
+    for _ in range(MOST_SNOOZES):
+        assert "snooze" in buttons(head(often, Step.SNOOZED))
+        often = often.told(often.opened_at, "approval.snoozed", "by U0OPS")
+    early = replace(
+        asked,
+        early_warning=True,
+        verdict=Verdict(decision=Decision.NEEDS_APPROVAL, reasons=(Reason(guardrail="before-throttling", text="."),)),
+    )
+    for incident in (often, early):
+        assert list(buttons(head(incident, Step.APPROVAL_NEEDED))) == ["approve", "reject"]
 
 
 def test_an_open_lease_has_revert_and_keep() -> None:

@@ -17,6 +17,7 @@ from unthrottle.slack_grammar import (
     Pause,
     Resume,
     Revert,
+    Snooze,
     Status,
     help_text,
     understand,
@@ -36,6 +37,7 @@ RUNS = "dagy-runs-develop"
         pytest.param(f"fix --dry-run {RUNS}", Fix(resource=RUNS, dry_run=True), id="option first"),
         pytest.param("status", Status(incident_id=None), id="status of all"),
         pytest.param("status INC-7Q2M", Status(incident_id="INC-7Q2M"), id="status of one"),
+        pytest.param("snooze INC-7Q2M", Snooze(incident_id="INC-7Q2M"), id="snooze"),
         pytest.param("revert INC-7Q2M", Revert(incident_id="INC-7Q2M"), id="revert"),
         pytest.param("keep INC-7Q2M", Keep(incident_id="INC-7Q2M"), id="keep"),
         pytest.param("pause", Pause(duration=None), id="pause until resume"),
@@ -129,5 +131,5 @@ def test_nothing_like_dry_run_ever_becomes_a_live_run(option: str) -> None:
 
 
 def test_help_lists_every_command() -> None:
-    assert help_text().count("\n") == 8
+    assert help_text().count("\n") == 9
     assert "`/unthrottle fix <table or function> [--dry-run]`" in help_text()

@@ -29,6 +29,11 @@ def writes(table: str = TABLE, **dimensions: str) -> dict[str, object]:
     return metric("AWS/DynamoDB", "WriteThrottleEvents", {"TableName": table, **dimensions})
 
 
+def query(rest: str, metric_name: str = "WriteThrottleEvents", namespace: str = "AWS/DynamoDB") -> dict[str, object]:
+    schema = "TableName" if namespace == "AWS/DynamoDB" else "FunctionName"
+    return {"expression": f'SELECT SUM({metric_name}) FROM SCHEMA("{namespace}", {schema}) {rest}'}
+
+
 def event(*metrics: object, value: str = "ALARM", kind: str = "State Change", **detail: object) -> dict[str, object]:
     """An EventBridge event of an alarm named `a`; without metrics it has no configuration at all."""
     return {
@@ -229,6 +234,62 @@ def test_an_alarm_is_about_what_its_dimensions_name(
 
 
 @pytest.mark.parametrize(
+    ("watched", "subject"),
+    [
+        pytest.param(query("WHERE TableName = 'runs'"), TableSubject(table="runs"), id="a table"),
+        pytest.param(query("where  \"TableName\"='runs' ORDER BY SUM() DESC"), TableSubject(table="runs"), id="quoted"),
+        pytest.param(
+            query("WHERE TableName = 'runs' AND GlobalSecondaryIndexName = 'by-day' GROUP BY TableName"),
+            TableSubject(table="runs", index="by-day"),
+            id="an index",
+        ),
+        pytest.param(
+            query("WHERE FunctionName = 'checkout'", "Throttles", "AWS/Lambda"),
+            FunctionSubject(function="checkout"),
+            id="a function",
+        ),
+        pytest.param(
+            query("WHERE FunctionName != 'checkout'", "Throttles", "AWS/Lambda"), PoolSubject(), id="all but a function"
+        ),
+        pytest.param(query("", "Throttles", "AWS/Lambda"), PoolSubject(), id="all functions"),
+        pytest.param(query("WHERE TableName != 'runs'"), "other-metric", id="all tables but one: it names none"),
+        pytest.param(query(""), "other-metric", id="all tables added up: it names none, and none follows"),
+        pytest.param(query("WHERE TableName = 'a' OR TableName = 'b'"), "other-metric", id="one of two"),
+        pytest.param(query("WHERE TableName = 'a''b'"), "other-metric", id="no name of a table"),
+        pytest.param(query("WHERE TableName = 'runs"), "other-metric", id="a quote that is never closed"),
+        pytest.param(query("WHERE Operation = 'PutItem' GROUP BY TableName"), "contributors-follow", id="grouped"),
+    ],
+)
+def test_a_query_is_about_what_its_where_fixes(watched: dict[str, object], subject: Subject | str) -> None:
+    """Equations joined by AND name a resource; exclusions, and what nobody can tell, name none."""
+    found = subjects_of([watched], {})
+    assert (found.reason if isinstance(found, NotMine) else found.subjects[0]) == subject
+
+
+def test_a_contributor_may_name_the_account_its_table_is_in() -> None:
+    """A monitoring account may group by account as well."""
+    watched = query("GROUP BY AWS.AccountId, TableName")
+    found = subjects_of([watched], {"AWS.AccountId": "777788889999", "TableName": "runs"})
+    assert not isinstance(found, NotMine)
+    assert (found.subjects, found.account) == ((TableSubject(table="runs"),), "777788889999")
+
+
+def test_a_grouped_query_of_another_metric_promises_no_contributor() -> None:
+    """Errors of callers are no throttling."""
+    found = subjects_of([query("GROUP BY TableName", "UserErrors")], {})
+    assert isinstance(found, NotMine)
+    assert found.reason == "other-metric"
+
+
+def test_a_contributor_goes_before_what_the_query_fixes() -> None:
+    """A query over a table's indexes gives the table, its contributor the index."""
+    watched = query("WHERE TableName = 'runs' GROUP BY GlobalSecondaryIndexName")
+    found = subjects_of([watched], {"GlobalSecondaryIndexName": "by-day"})
+    assert not isinstance(found, NotMine)
+    assert found.subjects == (TableSubject(table="runs", index="by-day"),)
+
+
+@pytest.mark.parametrize(
     ("given_event", "reason"),
     [
         pytest.param(event(writes(), value="OK"), "not-in-alarm", id="it ended"),
@@ -354,6 +415,16 @@ def test_a_composites_children_in_alarm_come_first() -> None:
         pytest.param([{**writes(), "accountId": "777788889999"}, writes("other")], None, id="of two accounts"),
         pytest.param(
             [writes(), metric("AWS/EC2", "CPUUtilization", accountId="777788889999")], None, id="beside another's EC2"
+        ),
+        pytest.param(
+            [query(f"WHERE TableName = '{TABLE}' AND AWS.AccountId = '777788889999'")],
+            "777788889999",
+            id="of the one account a query is about",
+        ),
+        pytest.param(
+            [query(f"WHERE TableName = '{TABLE}' AND AWS.AccountId = 'LOCAL'")],
+            None,
+            id="of the account itself, by a word",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from tests.unit.fakes import (
     series,
 )
 from unthrottle.backfills import Backfill, BackfillsUnavailable
+from unthrottle.errors import Refused
 from unthrottle.evidence.pool import ConcurrencyAccount, EventSource, PoolEvidence, SourceKind
 from unthrottle.evidence.read_pool import is_own, read_pool
 from unthrottle.evidence.read_table import environment_of, read_table
@@ -69,6 +70,18 @@ def pool_metrics(
     return FakeMetrics(known, {"MAX(ConcurrentExecutions)": ranking, "SUM(Throttles)": throttled})
 
 
+def rising(low: float, high: float) -> Series:
+    """Low for two and a half hours, then high."""
+    return series(*(low,) * 150, *(high,) * 30)
+
+
+def risen(metrics: FakeMetrics) -> FakeMetrics:
+    """The pool was idle before the newest half hour."""
+    for name in ("ConcurrentExecutions", "UnreservedConcurrentExecutions"):
+        metrics.known[(name, "")] = rising(100.0, 995.0)
+    return metrics
+
+
 def account(functions: int = 362, reserved: int = 0) -> ConcurrencyAccount:
     return ConcurrencyAccount(limit=LIMIT, unreserved_limit=LIMIT - reserved, function_count=functions)
 
@@ -86,13 +99,15 @@ def queued(metrics: FakeMetrics, name: str, share: float = 1.0) -> FakeMetrics:
 @pytest.mark.parametrize("functions", [362, 10_000], ids=["362 functions", "10,000 functions"])
 def test_an_asynchronous_hog_takes_five_calls_in_an_account_of_any_size(functions: int) -> None:
     """The account, two metric calls, the function, and how it keeps its events: with the check before acting, six."""
-    metrics = queued(pool_metrics(rows(hog=841.0, small=6.0), rows(small=43_000.0)), "hog")
+    ranking = (Ranked(label="hog", series=rising(20.0, 841.0)), *rows(small=6.0))
+    metrics = queued(risen(pool_metrics(ranking, rows(small=43_000.0))), "hog")
     known = FakeFunctions(account(functions), a_function("hog"), a_function("small"))
 
     found = look(metrics, known)
 
     assert known.calls == ["account", "describe hog", "async_settings hog"]
     assert len(metrics.calls) == 2
+    assert (found.earlier, found.earlier_account) == ((), None)
     assert [one.name for one in found.candidates] == ["hog"]
     assert [name for name, _ in found.throttled] == ["small"]
     assert found.ranking_complete
@@ -141,6 +156,60 @@ def test_a_hog_that_was_deleted_meanwhile_is_a_gap_not_an_error() -> None:
 
     assert found.candidates == ()
     assert found.gaps == ("function gone has metrics but is not there any more",)
+
+
+def test_a_name_lambda_does_not_take_is_a_gap_and_another_refusal_is_not() -> None:
+    """A replica of Lambda@Edge has metrics here under its home Region and name."""
+
+    class Refusing(FakeFunctions):
+        code = "ValidationException"
+
+        def describe(self, name: str) -> FunctionSettings:
+            raise Refused("no", code=self.code)
+
+    edge = (Ranked(label="us-east-1.redirect", series=flat(841.0)),)
+    found = look(pool_metrics(edge), Refusing(account()))
+    assert found.candidates == ()
+    assert found.gaps[0].startswith("us-east-1.redirect has metrics but is no function that Lambda can describe here")
+
+    Refusing.code = "SomethingElse"
+    with pytest.raises(Refused):
+        look(pool_metrics(edge), Refusing(account()))
+
+
+def test_a_hog_that_ran_all_through_the_window_costs_one_call_more_and_only_then() -> None:
+    """The same hours of the days before: one call for the functions in doubt and the account."""
+    metrics = queued(pool_metrics(rows(hog=841.0)), "hog")
+    found = look(metrics, FakeFunctions(account(), a_function("hog")))
+
+    assert len(metrics.calls) == 3
+    assert [query.dimensions for query in metrics.calls[2]] == [(), (("FunctionName", "hog"),)]
+    assert [use.name for use in found.earlier] == ["hog"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"reserved": 900}, {"managed_instances": True}],
+    ids=["in its own reservation", "on Managed Instances"],
+)
+def test_a_function_outside_the_pool_is_never_in_doubt(settings: dict[str, object]) -> None:
+    """Whatever it always ran, it takes nothing from the pool."""
+    metrics = pool_metrics(rows(own=841.0))
+    look(metrics, FakeFunctions(account(), a_function("own", **settings)))
+    assert len(metrics.calls) == 2
+
+
+def test_beside_a_hog_that_rose_a_steady_function_is_not_looked_up() -> None:
+    """What has risen holds half of the pool, and the window tells enough."""
+    ranking = (Ranked(label="hog", series=rising(20.0, 500.0)), *rows(steady=400.0))
+    metrics = risen(pool_metrics(ranking))
+    look(metrics, FakeFunctions(account(), a_function("hog"), a_function("steady")))
+    assert len(metrics.calls) == 2
+
+    ranking = (Ranked(label="hog", series=rising(20.0, 497.0)), *rows(steady=400.0))
+    metrics = risen(pool_metrics(ranking))
+    found = look(metrics, FakeFunctions(account(), a_function("hog"), a_function("steady")))
+    assert [use.name for use in found.earlier] == ["steady"]
 
 
 def test_where_nobody_holds_the_pool_the_sufferer_is_looked_at() -> None:

@@ -327,11 +327,30 @@ _SELECT = re.compile(
 )
 
 
+_OWNER = "AWS.AccountId"
+"""How a query over the accounts a monitoring account sees names one of them (CloudWatch guide, cross-account queries)."""
+_TERM = re.compile(r"(?:^|\bAND\b)\s*\"?([\w.]+)\"?\s*=\s*'((?:[^']|'')*)'", re.IGNORECASE)
+_GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b(?P<terms>.*?)(?:\bGROUP\s+BY\b|\bORDER\s+BY\b|\bLIMIT\b|$)", re.IGNORECASE | re.DOTALL)
+
+
+def _fixed(expression: str) -> dict[str, str]:
+    """Name the dimensions a Metrics Insights query fixes: the equations of its WHERE, where only AND joins them.
+
+    What it excludes (``!=``) names nothing (CloudWatch guide, Metrics Insights query components).
+    """
+    found = _WHERE.search(expression)
+    if found is None or re.search(r"\bOR\b", re.sub(r"'[^']*'", "", found["terms"]), re.IGNORECASE):
+        return {}
+    terms = _TERM.findall(found["terms"].strip())
+    return {name: value.replace("''", "'") for name, value in terms}
+
+
 def subjects_of(metrics: list[object], attributes: Mapping[str, object]) -> Found | NotMine:
     """Name the resources a list of alarm metrics watches.
 
     `metrics` has the shape of an event's ``detail.configuration.metrics``; `attributes` are the contributor's, empty
-    where there is none. A grouped query's parent names no table; its contributors do.
+    where there is none. A query names what its WHERE fixes. A grouped query's parent names no table; its contributors do.
     """
     subjects: dict[Subject, None] = {}
     names: dict[str, None] = {}
@@ -339,23 +358,29 @@ def subjects_of(metrics: list[object], attributes: Mapping[str, object]) -> Foun
     grouped = False
     for entry in metrics[:100]:
         item = _mapping(entry)
-        query = _SELECT.match(_string(item.get("expression"))[:4096])
+        owner = _string(item.get("accountId"))
+        expression = _string(item.get("expression"))[:4096]
+        query = _SELECT.match(expression)
+        dimensions: Mapping[str, object]
         if query is not None:
-            namespace, name, dimensions = query["namespace"], query["metric"], attributes
+            namespace, name = query["namespace"], query["metric"]
+            dimensions = {**_fixed(expression), **attributes}
+            named = _string(dimensions.get(_OWNER))
+            owner = named if re.fullmatch(r"[0-9]{12}", named) else owner
+            if namespace == "AWS/DynamoDB" and "TableName" not in dimensions:
+                # Many tables at once: each speaks by its own event, where the query is grouped.
+                grouped = grouped or (name in DYNAMODB_METRICS and _GROUPED.search(expression) is not None)
+                continue
         else:
             metric = _mapping(_mapping(item.get("metricStat")).get("metric"))
             namespace, name = _string(metric.get("namespace")), _string(metric.get("name"))
             dimensions = _mapping(metric.get("dimensions"))
         subject = _subject(namespace, name, dimensions)
-        if subject is None:
-            continue
-        if isinstance(subject, PoolSubject) and namespace == "AWS/DynamoDB":
-            # Every table at once: each speaks by its own event. A metric without a dimension speaks of none at all.
-            grouped = grouped or query is not None
-            continue
+        if subject is None or (isinstance(subject, PoolSubject) and namespace == "AWS/DynamoDB"):
+            continue  # also a metric of DynamoDB without a dimension speaks of no table
         subjects[subject] = None
         names[name] = None
-        accounts.add(_string(item.get("accountId")))
+        accounts.add(owner)
     if subjects:
         return Found(
             subjects=tuple(subjects),

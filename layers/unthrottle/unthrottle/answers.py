@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-Do = Literal["approve", "reject", "revert", "keep", "keep-24h"]
+Do = Literal["approve", "reject", "snooze", "revert", "keep", "keep-24h"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,8 @@ def read_answer(text: str) -> Answer:
             return Answer(do="keep", by=who, why=why)
         case "keep-24h":
             return Answer(do="keep-24h", by=who, why=why)
+        case "snooze":
+            return Answer(do="snooze", by=who, why=why)
         case "revert":
             return Answer(do="revert", by=who, why=why)
         case _:

@@ -150,7 +150,7 @@ def _commands(elements: Sequence[object]) -> Iterator[str]:
         action, incident = element.get("action_id"), str(element.get("value", "")).split(":")[0]
         if action in ("approve", "reject"):
             yield f"To {action}, run `unthrottle {action} {incident}` in a terminal."
-        elif action in ("revert", "keep"):
+        elif action in ("snooze", "revert", "keep"):
             yield f"To {action}, type `/unthrottle {action} {incident}`."
         elif action == "keep-24h":
             yield f"To keep it for another day, type `/unthrottle keep {incident} 24h`."

@@ -26,6 +26,7 @@ from unthrottle.slack_grammar import (
     Pause,
     Resume,
     Revert,
+    Snooze,
     Status,
     help_text,
 )
@@ -114,8 +115,8 @@ class Control:
             case Fix():
                 dry_run = asked.dry_run or not self.may_act(person)
                 return self._start(asked.resource, person, dry_run=dry_run)
-            case Revert():
-                return self._answer(asked.incident_id, person, "revert")
+            case Snooze() | Revert():
+                return self._answer(asked.incident_id, person, "snooze" if isinstance(asked, Snooze) else "revert")
             case Keep():
                 return self._answer(asked.incident_id, person, "keep-24h" if asked.for_a_day else "keep")
             case Pause():
@@ -136,13 +137,15 @@ class Control:
         if incident is None:
             return f"There is no incident {incident_id}. Nothing was changed. `/unthrottle status` lists the open ones."
         question = incident.question
-        wanted = "approval" if do in {"approve", "reject"} else "lease"
+        wanted = "approval" if do in {"approve", "reject", "snooze"} else "lease"
         if do in {"revert", "keep"} and question is None and incident.is_in_force:
             return self._wish(incident, do, person)
         if question is None or question.about != wanted:
             return f"{incident_id} is not waiting for that now: {_stands(incident)} Nothing was changed."
         if version is not None and version != question.version:
             return f"That button is from an earlier state of {incident_id}: {_stands(incident)} Nothing was changed."
+        if do == "snooze" and incident.why_no_snooze:
+            return f"{incident_id} cannot be snoozed: {incident.why_no_snooze} Nothing was changed."
         if not self._starter.answer(question.callback, write_answer(Answer(do=do, by=person.id))):
             if do in {"revert", "keep"} and incident.is_in_force:  # nobody waits for it: the sweep will take it
                 return self._wish(incident, do, person)

@@ -32,6 +32,9 @@ log = logging.getLogger("unthrottle")
 CLOSED_ELSEWHERE = "closed-elsewhere"
 """The code of a write that was refused because the sweep has closed the incident: this run has nothing more to do."""
 
+ASKED_AS = {Step.REMINDER: "approval.reminded", Step.SNOOZED: "approval.snoozed"}
+"""What the story calls a question that is not the first one about a change."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
@@ -352,8 +355,9 @@ class Desk:
                 )
                 if about == "lease":
                     return replace(found, question=question, lease_until=now + wait)
-                event = "approval.reminded" if step is Step.REMINDER else "approval.requested"
-                return replace(found, question=question).told(now, event, f"until {now + until:%H:%M} UTC")
+                event = ASKED_AS.get(step, "approval.requested")
+                by = f"{detail[:1].lower()}{detail[1:]}, " if detail else ""
+                return replace(found, question=question).told(now, event, f"{by}until {now + until:%H:%M} UTC")
 
             self.tell(self.change(incident, "question", put), step, detail)
 

@@ -90,6 +90,12 @@ class AppliedChange:
     at: datetime
 
 
+ASKED_BACK = "asked by "
+"""How the reason begins where a person had a change taken back."""
+MOST_SNOOZES = 8
+"""How often an approval can be put off for an hour: a working day. Then the person who is asked has to decide."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """Something a person may answer, bound to one version of the record. `callback` is the workflow's address."""
@@ -174,6 +180,22 @@ class Incident:
     def is_in_force(self) -> bool:
         """Say whether a change of this incident stands and is nobody else's to give back."""
         return self.is_open and self.status is Status.APPLIED
+
+    @property
+    def why_no_snooze(self) -> str:
+        """Say why the approval cannot be put off for an hour; empty where it can."""
+        asked_by = {reason.guardrail for reason in self.verdict.reasons} if self.verdict else set()
+        if self.early_warning and asked_by == {"before-throttling"}:
+            return "it is an early warning, which is looked at again every few minutes."
+        if sum(moment.event == "approval.snoozed" for moment in self.timeline) >= MOST_SNOOZES:
+            return f"it was snoozed {MOST_SNOOZES} times already, and now needs a yes or a no."
+        return ""
+
+    @property
+    def asked_back_at(self) -> datetime | None:
+        """When a person had the change taken back, which says not to make it again at once; None: nobody had."""
+        by_wish = self.wish is not None and self.wish.do == "revert"
+        return self.reverted_at if by_wish or (self.decided_because or "").startswith(ASKED_BACK) else None
 
     @property
     def may_have_acted(self) -> bool:

@@ -11,8 +11,8 @@ from unthrottle.actions.outcome import GivenBack, LeftAlone, NotYet
 from unthrottle.answers import Answer, read_answer
 from unthrottle.desk import Desk
 from unthrottle.errors import StepFailed
-from unthrottle.incident import Incident, Status, Wish
-from unthrottle.plan import Change
+from unthrottle.incident import ASKED_BACK, Incident, Status, Wish
+from unthrottle.plan import Change, RaiseCapacity
 from unthrottle.ports import Expired
 from unthrottle.report.moments import Step
 from unthrottle.settings import Settings
@@ -55,6 +55,8 @@ def hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
         pressure = desk.pressure(incident)
         if pressure.is_gone:
             return desk.close(give_back(desk, incident, pressure.because))
+        if _has_drifted(desk, incident):
+            return desk.close(_drifted(desk, incident))
         detail = f"Still needed: {pressure.because}."
         incident = desk.change(
             incident,
@@ -70,10 +72,33 @@ def hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     return desk.close(desk.tell(desk.page(incident, why), Step.ESCALATED, why))
 
 
+def _has_drifted(desk: Desk, incident: Incident) -> bool:
+    """Say whether none of the changes is in force any more. What cannot be read counts as in force.
+
+    Raised numbers count as well: autoscaling moves them all the time, and giving them back compares for itself.
+    """
+    for made in incident.applied:
+        try:
+            if isinstance(made.change, RaiseCapacity) or desk.is_in_force(incident, made.change) is not None:
+                return False
+        except StepFailed:
+            return False
+    return True
+
+
+def _drifted(desk: Desk, incident: Incident) -> Incident:
+    """End a lease of which nothing is left, though its cause may not be gone: renewing would hold what is not there."""
+    targets = ", ".join(made.change.target for made in incident.applied)
+    why = (
+        f"Somebody changed {targets} during the lease, and nothing proves that what made the change necessary is over."
+    )
+    return give_back(desk, desk.page(incident, why), why)
+
+
 def by_hand(desk: Desk, incident: Incident, said: Answer) -> Incident:
     if said.do == "keep":
         return _kept_by(desk, incident, said.by)
-    why = f"asked by {said.by}"
+    why = f"{ASKED_BACK}{said.by}"
     incident = desk.change(incident, "asked-back", lambda found, _: replace(found, decided_because=why))
     return give_back(desk, incident, why)
 

@@ -6,7 +6,7 @@ number it had, so that a page, a late message and a copy are recognised as the s
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -108,10 +108,14 @@ def _send(chat: Chat, incident: Incident, waiting: Unsent, now: datetime) -> Inc
 # --- in the sweep -----------------------------------------------------------------------------------------------
 
 
-def deliver_all(ports: Ports) -> Backlog:
-    """Deliver what waits in any incident, open or closed, whose workflow does not do it itself just now."""
+def deliver_all(ports: Ports, still_open: Sequence[Incident] | None = None) -> Backlog:
+    """Deliver what waits in any incident, open or closed, whose workflow does not do it itself just now.
+
+    *still_open* are the open incidents, where they were listed just now.
+    """
     now = ports.clock.now()
-    found = [one for one in (*ports.incidents.open_incidents(), *ports.incidents.untold()) if one.outbox]
+    listed = ports.incidents.open_incidents() if still_open is None else still_open
+    found = [one for one in (*listed, *ports.incidents.untold()) if one.outbox]
     late = 0
     left: list[Unsent] = []
     for incident in found:

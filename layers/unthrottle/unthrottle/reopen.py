@@ -6,11 +6,12 @@ comes back much later, so that nobody is told the same every five minutes.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from unthrottle.alarms import NotMine, Trigger, subjects_of
+from unthrottle.diagnosis import Cause
 from unthrottle.errors import NotAllowed, Refused, TryAgain
 from unthrottle.incident import Incident, Status
 from unthrottle.ports import Accounts, FiringAlarm, Incidents
@@ -42,12 +43,20 @@ class Place:
 
 
 def reopen(
-    accounts: Accounts, incidents: Incidents, places: Iterable[Place], now: datetime, take: Open
+    accounts: Accounts,
+    incidents: Incidents,
+    places: Iterable[Place],
+    now: datetime,
+    take: Open,
+    *,
+    still_open: Sequence[Incident] | None = None,
 ) -> tuple[str, ...]:
     """Open an incident for each alarm that is in ALARM and that nobody is at work on. Returns their ids.
 
-    An account that cannot be read is logged and left for the next sweep.
+    *still_open* are the open incidents, where they were listed just now. An account that cannot be read is logged and left
+    for the next sweep.
     """
+    at_work: frozenset[str] | None = None if still_open is None else _marks(still_open)
     known: dict[str, Incident] | None = None
     opened: list[str] = []
     for place in places:
@@ -60,9 +69,13 @@ def reopen(
             trigger = _trigger(alarm, place, now)
             if trigger is None or now - alarm.since < GIVE_INTAKE or len(opened) >= MOST_AT_ONCE:
                 continue
-            if known is None:  # read only where it is needed: most of the time no alarm rings
-                known = _newest_by_fingerprint(incidents, now - A_PERSON_KNOWS)
             marks = [fingerprint(trigger.account, trigger.region, subject) for subject in trigger.subjects]
+            if at_work is None:  # read only where it is needed: most of the time no alarm rings
+                at_work = _marks(incidents.open_incidents())
+            if at_work.issuperset(marks):
+                continue
+            if known is None:  # nor is one that rings mostly left alone
+                known = _newest_by_fingerprint(incidents, now - A_PERSON_KNOWS)
             if not any(_is_forgotten(alarm, trigger, known.get(mark), now) for mark in marks):
                 continue
             fresh = tuple(take(trigger))
@@ -70,6 +83,10 @@ def reopen(
                 log.warning("reopen.opened", extra={"alarm": alarm.name, "incident_id": fresh[0]})
             opened.extend(fresh)
     return tuple(opened)
+
+
+def _marks(still_open: Iterable[Incident]) -> frozenset[str]:
+    return frozenset(incident.fingerprint for incident in still_open)
 
 
 def _newest_by_fingerprint(incidents: Incidents, since: datetime) -> dict[str, Incident]:
@@ -113,4 +130,6 @@ def _is_forgotten(alarm: FiringAlarm, trigger: Trigger, last: Incident | None, n
 def _a_person_knows(incident: Incident) -> bool:
     if incident.escalated or incident.requested_by or incident.muted_by or incident.decided_because:
         return True
+    if incident.diagnosis is not None and incident.diagnosis.cause is Cause.SWITCHED_OFF:
+        return True  # whoever switched it off; its throttles go on for as long as it is called
     return incident.status in {Status.REJECTED, Status.EXPIRED, Status.DENIED, Status.KEPT, Status.WOULD_APPLY}

@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl
 
 SIGNATURE_AGE_S = 300
 MAX_BODY_BYTES = 1_000_000
-BUTTON_ACTIONS = ("approve", "reject", "revert", "keep", "keep-24h")
+BUTTON_ACTIONS = ("approve", "reject", "snooze", "revert", "keep", "keep-24h")
 _BUTTON_VALUE = re.compile(r"(INC-[0-9A-Z]{4,8}):([0-9]{1,9})", re.ASCII)
 
 

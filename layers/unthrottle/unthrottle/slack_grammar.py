@@ -18,6 +18,7 @@ USAGE = {
     "check": "check <table or function>",
     "fix": "fix <table or function> [--dry-run]",
     "status": "status [incident]",
+    "snooze": "snooze <incident>",
     "revert": "revert <incident>",
     "keep": "keep <incident> [24h]",
     "pause": "pause [2h]",
@@ -75,6 +76,13 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Snooze:
+    """Put an approval off for an hour."""
+
+    incident_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revert:
     """Give back what an incident changed, now."""
 
@@ -114,7 +122,7 @@ class NotUnderstood:
     suggestion: str | None = None
 
 
-Asked = Help | Check | Fix | Status | Revert | Keep | Pause | Resume | Audit | NotUnderstood
+Asked = Help | Check | Fix | Status | Snooze | Revert | Keep | Pause | Resume | Audit | NotUnderstood
 
 _PLAIN_REQUESTS: dict[str, Asked] = {"help": Help(), "resume": Resume(), "audit": Audit()}
 
@@ -141,7 +149,7 @@ def understand(text: str) -> Asked:
     match verb:
         case "check" | "fix":
             return _about_resource(verb, arguments, dry_run=bool(options))
-        case "status" | "revert" | "keep":
+        case "status" | "snooze" | "revert" | "keep":
             return _about_incident(verb, arguments)
         case "pause":
             return _pause(arguments)
@@ -194,6 +202,8 @@ def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
     match verb:
         case "status":
             return Status(incident_id=incident_id)
+        case "snooze":
+            return Snooze(incident_id=incident_id)
         case "revert":
             return Revert(incident_id=incident_id)
         case _:

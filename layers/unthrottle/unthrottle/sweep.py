@@ -5,6 +5,7 @@ before the change, and this looks at the records, not at executions.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -44,14 +45,19 @@ class Swept:
     left: tuple[str, ...] = ()
     backlog: outbox.Backlog = field(default_factory=outbox.Backlog)
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether any record may differ from what was listed before."""
+        return bool(self.started or self.given_back or self.left)
 
-def sweep(ports: Ports, starter: Starter) -> Swept:
-    """Look at every open incident once."""
+
+def sweep(ports: Ports, starter: Starter, found: Sequence[Incident] | None = None) -> Swept:
+    """Look at every open incident once. *found* are the open incidents, where they were listed just now."""
     now = ports.clock.now()
     started: list[str] = []
     given: list[str] = []
     left: list[str] = []
-    found = ports.incidents.open_incidents()
+    found = ports.incidents.open_incidents() if found is None else found
     for incident in found:
         if _is_wished_in_vain(incident, now):
             (given if _carry_out(ports, incident, now) else left).append(incident.id)
@@ -63,13 +69,8 @@ def sweep(ports: Ports, starter: Starter) -> Swept:
             starter.start(incident.id)
             started.append(incident.id)
     log.info("sweep.done", extra={"open": len(found), "started": started, "given_back": given, "left": left})
-    return Swept(
-        looked_at=len(found),
-        started=tuple(started),
-        given_back=tuple(given),
-        left=tuple(left),
-        backlog=outbox.deliver_all(ports),
-    )
+    swept = Swept(looked_at=len(found), started=tuple(started), given_back=tuple(given), left=tuple(left))
+    return replace(swept, backlog=outbox.deliver_all(ports, None if swept.has_changed else found))
 
 
 def _is_overdue(incident: Incident, now: datetime) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unthrottle.adapters.slack import SlackChannel
     from unthrottle.adapters.slack_light import SlackLight
     from unthrottle.audit.inventory import Survey
+    from unthrottle.incident import Incident
     from unthrottle.intake import Receiver
     from unthrottle.ports import Actor, Backfills, Observer, Ports, Posted, Run
 
@@ -328,8 +329,9 @@ class Sweep:
         from unthrottle.sweep import SWEEP_EVERY, sweep
 
         wired = self._wired
-        swept = sweep(wired.ports, wired.starter)
-        reopened = self._reopen()
+        found = wired.incidents.open_incidents()
+        swept = sweep(wired.ports, wired.starter, found)
+        reopened = self._reopen(None if swept.has_changed else found)
         if wired.chat is not None and is_time_to_check(wired.clock.now(), SWEEP_EVERY):
             check_token(wired.chat.whoami, wired.pager)
         write_figures(
@@ -341,13 +343,15 @@ class Sweep:
         )
         return {**asdict(swept), "reopened": list(reopened)}
 
-    def _reopen(self) -> tuple[str, ...]:
+    def _reopen(self, still_open: "Sequence[Incident] | None") -> tuple[str, ...]:
         from unthrottle.reopen import Place, reopen
 
         wired = self._wired
         accounts = dict.fromkeys((wired.deployment.account, *wired.settings.member_accounts))
         places = [Place(account=account, region=wired.deployment.region) for account in accounts]
-        return reopen(wired.accounts, wired.incidents, places, wired.clock.now(), _receiver(wired).take)
+        return reopen(
+            wired.accounts, wired.incidents, places, wired.clock.now(), _receiver(wired).take, still_open=still_open
+        )
 
 
 class Audit:

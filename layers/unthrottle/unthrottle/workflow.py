@@ -34,6 +34,7 @@ CHANGE_TIME = timedelta(minutes=15)
 """How long a change somebody else began may take before it is looked at again: it may not have been enough."""
 MOST_LOOKS = 2
 """How often a change that was not enough is looked at again, before it is waited for as for a ramp."""
+SNOOZE = timedelta(hours=1)
 LOOK_AGAIN = timedelta(minutes=5)
 """How often an early warning is looked at again while a person is asked: it may have become an incident meanwhile."""
 RAMP_TIME = timedelta(minutes=45)
@@ -47,6 +48,8 @@ REFUSALS = {
     **{guardrail: guardrail for guardrail in (*AS_FOUND, "paused", "freeze")},
     "no-room-above-floor": "floor",
     "LimitExceededException": "switch-budget",
+    "ResourceInUseException": "change-in-progress",
+    "ResourceConflictException": "change-in-progress",
 }
 """Which guardrail a change met that was not made, by the code of the failure: our own look just before, or AWS's no."""
 
@@ -256,7 +259,7 @@ def _ask(desk: Desk, settings: Settings, incident: Incident) -> tuple[Incident, 
     incident, answer = desk.ask(incident, "approval", half, Step.APPROVAL_NEEDED, expires=settings.approval_time)
     if isinstance(answer, Expired):
         incident, answer = desk.ask(incident, "approval", settings.approval_time - half, Step.REMINDER)
-    return _answered(desk, incident, answer)
+    return _answered(desk, settings, incident, answer)
 
 
 def _asked_by(incident: Incident) -> set[str]:
@@ -271,7 +274,7 @@ def _ask_early(desk: Desk, settings: Settings, incident: Incident) -> tuple[Inci
         incident, answer = desk.ask(incident, "approval", wait, step, expires=left)
         left, step = left - wait, Step.REMINDER
         if not isinstance(answer, Expired) or left <= timedelta(0):
-            return _answered(desk, incident, answer)
+            return _answered(desk, settings, incident, answer)
         seen = desk.look(incident)
         incident, plan = seen.incident, seen.incident.plan
         if plan is None or not plan.is_change:
@@ -298,8 +301,13 @@ def _refused(desk: Desk, incident: Incident) -> Incident:
     return desk.page(desk.tell(incident, Step.REFUSED, why), why)
 
 
-def _answered(desk: Desk, incident: Incident, answer: Answered | Expired) -> tuple[Incident, bool]:
-    """Do what a person said, or say that nobody did."""
+def _answered(desk: Desk, settings: Settings, incident: Incident, answer: Answered | Expired) -> tuple[Incident, bool]:
+    """Do what a person said, or say that nobody did. A snoozed question is quiet for an hour, then reminds once."""
+    while isinstance(answer, Answered) and (said := read_answer(answer.text)).do == "snooze":
+        left = settings.approval_time / 2
+        incident, answer = desk.ask(incident, "approval", SNOOZE, Step.SNOOZED, f"By {said.by}", expires=SNOOZE + left)
+        if isinstance(answer, Expired):
+            incident, answer = desk.ask(incident, "approval", left, Step.REMINDER)
     if isinstance(answer, Expired):
         incident = desk.change(
             incident, "expired", lambda found, now: found.now(Status.EXPIRED).told(now, "approval.expired")

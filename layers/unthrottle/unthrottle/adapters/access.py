@@ -51,6 +51,8 @@ Service = Literal[
     "cloudtrail",
     "cloudwatch",
     "dynamodb",
+    "events",
+    "iam",
     "lambda",
     "resourcegroupstaggingapi",
     "secretsmanager",
@@ -166,7 +168,7 @@ class Access:
     def use(self, service: Literal["sts"], doing: str) -> "AbstractContextManager[STSClient]": ...
     @overload
     def use(
-        self, service: Literal["cloudformation", "resourcegroupstaggingapi"], doing: str
+        self, service: Literal["cloudformation", "events", "iam", "resourcegroupstaggingapi"], doing: str
     ) -> AbstractContextManager[Any]: ...
     def use(self, service: Service, doing: str) -> AbstractContextManager[Any]:
         """Lend a client for one piece of work, and let its errors out as ours.

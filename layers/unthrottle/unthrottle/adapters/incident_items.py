@@ -145,10 +145,14 @@ class ResourceEntry:
             switches.setdefault(incident_id, now)
         return replace(self, revision=self.revision + 1, holder=incident_id, last_action_at=now, switches=switches)
 
-    def freed(self, *, unused_by: str | None = None) -> "ResourceEntry":
-        """Hold it no more. `unused_by` is an incident that took it and then did not act: no cooldown, no switch spent."""
+    def freed(self, *, unused_by: str | None = None, asked_back_at: datetime | None = None) -> "ResourceEntry":
+        """Hold it no more. `unused_by` is an incident that took it and then did not act: no cooldown, no switch spent.
+
+        A person who had the change taken back starts the cooldown anew.
+        """
         if unused_by is None:
-            return replace(self, revision=self.revision + 1, holder=None)
+            last = asked_back_at or self.last_action_at
+            return replace(self, revision=self.revision + 1, holder=None, last_action_at=last)
         switches = {by: at for by, at in self.switches.items() if by != unused_by}
         return replace(self, revision=self.revision + 1, holder=None, last_action_at=None, switches=switches)
 

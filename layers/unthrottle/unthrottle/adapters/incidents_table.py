@@ -204,7 +204,7 @@ class IncidentsTable:
             held = dict.fromkeys([*stored.get("held", {"SS": []})["SS"], *incident.resources])
             unused_by = None if incident.may_have_acted else incident.id
             freed = [
-                self._entry(entry, entry.freed(unused_by=unused_by))
+                self._entry(entry, entry.freed(unused_by=unused_by, asked_back_at=incident.asked_back_at))
                 for entry in self._entries(held)
                 if entry.holder == incident.id
             ]

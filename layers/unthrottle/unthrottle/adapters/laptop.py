@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, CredentialRetrievalError, SSOError, TokenRetrievalError
 
 from unthrottle.adapters.access import CONNECT_TIMEOUT_S, Access, Clients, Credentials, Service, assume
 from unthrottle.adapters.alarms_api import AwsAlarms
@@ -22,7 +22,7 @@ from unthrottle.adapters.calendar import AwsCalendar
 from unthrottle.adapters.functions import AwsFunctions
 from unthrottle.adapters.metrics import AwsMetrics
 from unthrottle.adapters.tables import AwsTables
-from unthrottle.errors import BadInput, NotAllowed, TryAgain
+from unthrottle.errors import BadInput, NotAllowed, Refused, TryAgain
 from unthrottle.ports import Observer
 
 ATTEMPTS = 8
@@ -32,6 +32,7 @@ READS = frozenset({
     "application-autoscaling.DescribeScalableTargets",
     "application-autoscaling.DescribeScalingActivities",
     "cloudformation.DescribeStacks",
+    "cloudformation.ListStackResources",
     "cloudtrail.LookupEvents",
     "cloudwatch.DescribeAlarmHistory",
     "cloudwatch.DescribeAlarms",
@@ -46,6 +47,9 @@ READS = frozenset({
     "dynamodb.ListTables",
     "dynamodb.ListTagsOfResource",
     "dynamodb.Query",
+    "events.DescribeRule",
+    "events.ListTargetsByRule",
+    "iam.GetRole",
     "lambda.GetAccountSettings",
     "lambda.GetFunction",
     "lambda.GetFunctionConcurrency",
@@ -55,11 +59,15 @@ READS = frozenset({
     "lambda.ListProvisionedConcurrencyConfigs",
     "resourcegroupstaggingapi.GetResources",
     "secretsmanager.GetSecretValue",
+    "sns.GetTopicAttributes",
     "ssm.GetCalendarState",
     "sts.AssumeRole",
     "sts.GetCallerIdentity",
 })  # fmt: skip
 """Every operation a command that only looks may send."""
+
+_LOGGED_OUT = (CredentialRetrievalError, SSOError, TokenRetrievalError)
+"""What botocore raises before it sends anything, for a login that is over or a credential process that fails."""
 
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]+){1,3}-[0-9]{1,2}", re.ASCII)
 
@@ -158,6 +166,14 @@ def identify(access: Access) -> Identity:
             raise NotAllowed(
                 "Could not ask AWS whose credentials these are: they have expired. Nothing was changed. Log in again (for "
                 "example `aws sso login`), or take fresh ones, and repeat the command.",
+                code="Expired",
+            ) from error
+        raise
+    except Refused as error:
+        if isinstance(error.__cause__, _LOGGED_OUT):
+            raise NotAllowed(
+                f"Could not ask AWS whose credentials these are: {error.__cause__} Nothing was changed. Log in again (for "
+                "example `aws sso login`), and repeat the command.",
                 code="Expired",
             ) from error
         raise

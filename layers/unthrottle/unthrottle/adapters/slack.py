@@ -163,6 +163,15 @@ class SlackChannel:
         """Ask Slack whether the token is good (auth.test); give back the workspace's id. Raises as `post` does."""
         return str(self._call(self._client.auth_test, doing="test the token").get("team_id", ""))
 
+    def try_channel(self) -> None:
+        """Ask whether the app may write to the channel, by a message that only the app itself could see.
+
+        Raises as `post` does; the code of a ChatBroken is user_not_in_channel, not_in_channel or channel_not_found where
+        it was not invited (Slack API, chat.postEphemeral).
+        """
+        own = str(self._call(self._client.auth_test, doing="test the token").get("user_id", ""))
+        self.ephemeral(own, "Unthrottle's doctor looked whether it may write here.")
+
     def _send(
         self,
         text: str,

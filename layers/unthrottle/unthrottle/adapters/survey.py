@@ -6,7 +6,7 @@ Reads only. Knows nothing of what a fact means.
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.functions import event_source
@@ -124,24 +124,36 @@ class AwsSurvey:
         return tuple(found)
 
     def rang(self, start: datetime, end: datetime) -> tuple[Rang, ...]:
-        """List the state changes into ALARM. CloudWatch keeps 30 days of them (CloudWatch guide, alarms)."""
+        """List the state changes into ALARM, of alarms and of their contributors (a table of an alarm over all tables).
+
+        CloudWatch keeps 30 days of them (CloudWatch guide, alarms).
+        """
         found: list[Rang] = []
         with self._access.use("cloudwatch", "read the history of the alarms") as client:
-            pages = client.get_paginator("describe_alarm_history").paginate(
-                AlarmTypes=["MetricAlarm"],
-                HistoryItemType="StateUpdate",
-                StartDate=start,
-                EndDate=end,
-                ScanBy="TimestampAscending",
-                PaginationConfig={"PageSize": 100},
+            kinds: tuple[Literal["StateUpdate", "AlarmContributorStateUpdate"], ...] = (
+                "StateUpdate",
+                "AlarmContributorStateUpdate",
             )
-            for page in pages:
-                found.extend(
-                    Rang(alarm=item.get("AlarmName", ""), at=item["Timestamp"].astimezone(UTC))
-                    for item in page.get("AlarmHistoryItems", [])
-                    if _went_into_alarm(item.get("HistoryData", ""))
+            for kind in kinds:
+                pages = client.get_paginator("describe_alarm_history").paginate(
+                    AlarmTypes=["MetricAlarm"],
+                    HistoryItemType=kind,
+                    StartDate=start,
+                    EndDate=end,
+                    ScanBy="TimestampAscending",
+                    PaginationConfig={"PageSize": 100},
                 )
-        return tuple(found)
+                for page in pages:
+                    found.extend(
+                        Rang(
+                            alarm=item.get("AlarmName", ""),
+                            at=item["Timestamp"].astimezone(UTC),
+                            table=(item.get("AlarmContributorAttributes") or {}).get("TableName"),
+                        )
+                        for item in page.get("AlarmHistoryItems", [])
+                        if _went_into_alarm(item.get("HistoryData", ""))
+                    )
+        return tuple(sorted(found, key=lambda one: one.at))
 
 
 def _alarm_facts(alarm: Mapping[str, Any]) -> Iterator[AlarmFacts]:

@@ -1,18 +1,19 @@
 """What would Unthrottle have concluded and done in a past window? Walks its incidents in the order they happened.
 
-Each is looked at when its alarm would have rung, with what could be seen then, and judged with what it would have done
-before (cooldown, budget). What people did meanwhile is in the metrics; what its own actions would have changed is not.
+Each is looked at when its alarm rang, or would have rung, with what could be seen then, and judged with what it would have
+done before (cooldown, budget). What people did meanwhile is in the metrics; what its own actions would have changed is not.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from unthrottle.audit.document import NotLookedAt
 from unthrottle.audit.episodes import Episode, pool_episodes, table_episodes
-from unthrottle.audit.inventory import AlarmFacts, Rang, Survey
+from unthrottle.audit.inventory import Survey
 from unthrottle.audit.looking import Look, look
+from unthrottle.audit.rings import AROUND, QUIET, Rings, rings_of
 from unthrottle.audit.take_stock import FAILURES, Progress
 from unthrottle.errors import NotAllowed, NotFound, Refused, TryAgain
 from unthrottle.evidence.table import TableSettings
@@ -20,14 +21,13 @@ from unthrottle.incident import Decision
 from unthrottle.plan import Action, SwitchToOnDemand, before_and_after
 from unthrottle.ports import Ledger, Observer
 from unthrottle.settings import Settings
-from unthrottle.subjects import TableSubject
 
 VERSION = 1
 TAKES = timedelta(minutes=2)
 """From the look to an effect: a cap holds within seconds, and running executions end within their run."""
 SWITCH_TAKES = timedelta(minutes=5)
-AROUND = timedelta(minutes=10)
 ALARM_HISTORY = timedelta(days=30)
+MOST_BARS = 240
 Document = dict[str, Any]
 
 
@@ -86,14 +86,16 @@ def relive(
     Raises NotAllowed, TryAgain, Refused where the throttle metrics themselves cannot be read.
     """
     notes: list[str] = []
+    tell("history of the alarms")
+    rings = _rings(survey, settings, start, end, now=now, notes=notes)
     tell("throttles of the account")
-    episodes = pool_episodes(observer.metrics, start, end, now)
+    episodes = pool_episodes(observer.metrics, start, end, now, rings)
     tell("tables")
     tables = _tables(observer, survey, notes)
     tell(f"throttles of {len(tables):,} tables")
-    episodes += table_episodes(observer.metrics, tables, start, end, now)
+    episodes += table_episodes(observer.metrics, tables, start, end, now=now, rings=rings)
     episodes.sort(key=lambda one: (one.first, one.resource))
-    rang, watching = _alarms(survey, start, end, now, notes)
+    notes.extend(_unmatched(rings, episodes))
     names = _once(observer.functions.names)
     book = _Book()
     relived: list[Relived] = []
@@ -122,7 +124,7 @@ def relive(
                 episode=episode,
                 seen=seen,
                 error=error,
-                alarms=_that_rang(rang, watching, episode),
+                alarms=rings.names(episode.subject, episode.first, episode.last),
             )
         )
     return relived, notes
@@ -141,37 +143,40 @@ def _tables(observer: Observer, survey: Survey, notes: list[str]) -> list[TableS
     return found
 
 
-def _alarms(
-    survey: Survey, start: datetime, end: datetime, now: datetime, notes: list[str]
-) -> tuple[tuple[Rang, ...], Mapping[str, str]]:
+def _rings(
+    survey: Survey, settings: Settings, start: datetime, end: datetime, *, now: datetime, notes: list[str]
+) -> Rings:
     if start < now - ALARM_HISTORY:
         notes.append(
             "CloudWatch keeps 30 days of alarm history; for what is older, the throttle metrics alone were walked."
         )
+    if end <= now - ALARM_HISTORY:
+        return Rings()
     try:
-        rang = survey.rang(max(start, now - ALARM_HISTORY), end) if end > now - ALARM_HISTORY else ()
-        watching = {alarm.name: _service(alarm) for alarm in survey.alarms()}
+        rang = survey.rang(max(start, now - ALARM_HISTORY), end)
+        rings = rings_of(rang, survey.alarms())
     except FAILURES as error:
         notes.append(f"Not seen: which alarms rang; incidents come from the throttle metrics. {error}")
-        return (), {}
-    return rang, watching
+        return Rings()
+    return Rings(rings=rings, warnings_count=settings.act_before_throttling)
 
 
-def _service(alarm: AlarmFacts) -> str:
-    return next(
-        (name for name in ("AWS/Lambda", "AWS/DynamoDB") if name in f"{alarm.namespace} {alarm.expression}"), ""
-    )
-
-
-def _that_rang(rang: Iterable[Rang], watching: Mapping[str, str], episode: Episode) -> tuple[str, ...]:
-    service = "AWS/DynamoDB" if isinstance(episode.subject, TableSubject) else "AWS/Lambda"
-    return tuple(
-        dict.fromkeys(
-            one.alarm
-            for one in rang
-            if watching.get(one.alarm) == service and episode.first - AROUND <= one.at <= episode.last + AROUND
+def _unmatched(rings: Rings, episodes: Sequence[Episode]) -> Iterator[str]:
+    """Tell of alarms that rang while nothing was throttled, as far as is known today: they are no incidents here."""
+    known = {
+        ring
+        for ring in rings.rings
+        for one in episodes
+        if ring.is_about(one.subject) and one.first - QUIET <= ring.at <= one.last + AROUND
+    }
+    rest = [ring for ring in rings.rings if ring not in known]
+    if rest:
+        shown = ", ".join(f"{ring.alarm} at {ring.at:%Y-%m-%d %H:%M}" for ring in rest[:3])
+        more = f" and {len(rest) - 3:,} more" if len(rest) > 3 else ""
+        yield (
+            f"Rang while no throttle is known (an early warning, or of a table that is gone): {shown}{more} UTC. They are "
+            "not counted as incidents."
         )
-    )
 
 
 def _once(read: Callable[[], Sequence[str]]) -> Callable[[], Sequence[str]]:
@@ -187,12 +192,17 @@ def _once(read: Callable[[], Sequence[str]]) -> Callable[[], Sequence[str]]:
 
 def saved_minutes(one: Relived) -> float:
     """Return the throttled minutes after the action would have worked: at most so many were saved."""
+    since = saved_from(one)
+    after = [moment for moment in one.episode.throttled if since is not None and moment >= since]
+    return len(after) * one.episode.period_s / 60
+
+
+def saved_from(one: Relived) -> datetime | None:
+    """Return when the action would have worked; None where there would have been none."""
     seen = one.seen
     if seen is None or seen.verdict.decision is not Decision.ALLOWED:
-        return 0.0
-    takes = SWITCH_TAKES if seen.plan.action is Action.SWITCH_TO_ON_DEMAND else TAKES
-    after = [moment for moment in one.episode.throttled if moment >= seen.at + takes]
-    return len(after) * one.episode.period_s / 60
+        return None
+    return seen.at + (SWITCH_TAKES if seen.plan.action is Action.SWITCH_TO_ON_DEMAND else TAKES)
 
 
 def cost_usd(one: Relived) -> float | None:
@@ -249,7 +259,7 @@ def document(
 
 def _row(one: Relived) -> Document:
     episode, seen = one.episode, one.seen
-    cost = cost_usd(one)
+    cost, since = cost_usd(one), saved_from(one)
     return {
         "account": one.account,
         "region": one.region,
@@ -258,10 +268,13 @@ def _row(one: Relived) -> Document:
         "to": episode.last.isoformat(),
         "throttled_minutes": episode.throttled_minutes,
         "throttles": episode.throttles,
+        "began_by": "metrics" if episode.rang_at is None else "alarm",
         "alarms": list(one.alarms),
+        "throttles_over_time": _over_time(episode),
         "error": one.error,
         **(look_document(seen, _doubts(episode)) if seen else _unseen(episode)),
         "minutes_saved": saved_minutes(one),
+        "saved_from": None if since is None else since.isoformat(),
         "cost_usd": None if cost is None else round(cost, 2),
     }
 
@@ -283,8 +296,18 @@ def _unseen(episode: Episode) -> Document:
     }
 
 
+def _over_time(episode: Episode) -> Document:
+    """Write the throttles as a row of sums, at most MOST_BARS of them, from the first throttle to the last."""
+    periods = max(1, round((episode.last - episode.first).total_seconds() / episode.period_s))
+    period_s = episode.period_s * -(-periods // MOST_BARS)
+    sums = [0.0] * -(-periods * episode.period_s // period_s)
+    for moment, value in zip(episode.throttled, episode.values, strict=True):
+        sums[min(len(sums) - 1, int((moment - episode.first).total_seconds() // period_s))] += value
+    return {"from": episode.first.isoformat(), "period_s": period_s, "values": sums}
+
+
 def _doubts(episode: Episode) -> tuple[str, ...]:
-    if episode.period_s == 60 or len(episode.throttled) > 1:
+    if episode.period_s == 60 or len(episode.throttled) > 1 or episode.rang_at is not None:
         return ()
     return (
         (

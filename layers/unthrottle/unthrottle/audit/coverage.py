@@ -10,6 +10,8 @@ from unthrottle.evidence.table import Way
 from unthrottle.settings import Mode, Settings
 
 EARLY = 0.8
+_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
+_NAMED = re.compile(r"\b(TableName|FunctionName)\s*=\s*['\"]([^'\"]+)['\"]")
 _YES, _NO = {"true", "yes", "1"}, {"false", "no", "0", ""}
 
 
@@ -23,7 +25,8 @@ def unwatched(inventory: Inventory) -> Iterator[Exposure]:
             yield from _tables(inventory, alarms, way)
             yield from _indexes(inventory, alarms, way)
     if inventory.functions and inventory.concurrency is not None:
-        yield from _functions(inventory.concurrency.limit, alarms)
+        names = [function.name for function in inventory.functions]
+        yield from _functions(inventory.concurrency.limit, alarms, names)
 
 
 def _throttles(way: Way) -> tuple[str, ...]:
@@ -40,6 +43,8 @@ def _is_fleet(alarm: AlarmFacts, names: Sequence[str], *, index: bool) -> bool:
     grouped = re.search(r"GROUP\s+BY(.*)", query, re.IGNORECASE | re.DOTALL)
     if not query.lstrip().upper().startswith("SELECT") or grouped is None or "AWS/DynamoDB" not in query:
         return False
+    if _WHERE.search(query):  # it watches some of them, and which ones is told by its names only
+        return False
     return any(f"({name})" in query for name in names) and ("GlobalSecondaryIndexName" in grouped[1]) is index
 
 
@@ -53,7 +58,7 @@ def _tables(inventory: Inventory, alarms: Sequence[AlarmFacts], way: Way) -> Ite
         if alarm.namespace == "AWS/DynamoDB"
         and alarm.metric in {*names, "ThrottledRequests"}
         and "GlobalSecondaryIndexName" not in alarm.dimensions
-    }
+    } | _named(alarms, "TableName", names)
     blind = [table.settings.name for table in inventory.tables if table.settings.name not in seen]
     if blind:
         query = f'SELECT SUM({names[0]}) FROM SCHEMA("AWS/DynamoDB", TableName) GROUP BY TableName ORDER BY SUM() DESC'
@@ -87,37 +92,63 @@ def _indexes(inventory: Inventory, alarms: Sequence[AlarmFacts], way: Way) -> It
         )
 
 
+def _named(alarms: Sequence[AlarmFacts], dimension: str, metrics: Sequence[str]) -> set[str | None]:
+    """Return the names that the WHERE of a query over one of the metrics spells out."""
+    return {
+        name
+        for alarm in alarms
+        if any(f"({metric})" in alarm.expression for metric in metrics)
+        for key, name in _NAMED.findall(alarm.expression)
+        if key == dimension
+    }
+
+
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+
+
 def _blind(what: str, names: Sequence[str], alarm: str, query: str) -> Exposure:
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
     return Exposure(
         kind=Kind.NOT_WATCHED,
         severity=Severity.MEDIUM,
         resource=alarm,
         title=f"No alarm sees throttled {what}",
         risk="Nobody, Unthrottle included, hears of it before users do.",
-        evidence=(f"No metric alarm watches them: {shown}.",),
+        evidence=(f"No metric alarm watches them: {_some(names)}.",),
         fix=fixes.fleet_alarm(f"unthrottle-{alarm}", query),
         weight=float(len(names)),
     )
 
 
-def _functions(limit: int, alarms: Sequence[AlarmFacts]) -> Iterator[Exposure]:
+def _functions(limit: int, alarms: Sequence[AlarmFacts], names: Sequence[str]) -> Iterator[Exposure]:
     of_account = [
         alarm for alarm in alarms if alarm.namespace == "AWS/Lambda" and not alarm.dimensions and not alarm.expression
     ]
-    fleet = any("AWS/Lambda" in alarm.expression and "(Throttles)" in alarm.expression for alarm in alarms)
-    if not fleet and not any(alarm.metric == "Throttles" for alarm in of_account):
+    fleet = any(
+        "AWS/Lambda" in alarm.expression and "(Throttles)" in alarm.expression and not _WHERE.search(alarm.expression)
+        for alarm in alarms
+    )
+    seen = {
+        alarm.dimensions.get("FunctionName")
+        for alarm in alarms
+        if alarm.namespace == "AWS/Lambda" and alarm.metric == "Throttles"
+    } | _named(alarms, "FunctionName", ("Throttles",))
+    blind = [name for name in names if name not in seen]
+    if blind and not fleet and not any(alarm.metric == "Throttles" for alarm in of_account):
         yield Exposure(
             kind=Kind.NOT_WATCHED,
             severity=Severity.MEDIUM,
             resource="lambda-throttles",
-            title="No alarm sees throttled functions of the account",
+            title=f"No alarm sees throttled {_count(len(blind), 'function', 'functions')} of the account",
             risk="A used-up pool shows at the victims only, and each of them would need an alarm of its own.",
-            evidence=("No alarm watches AWS/Lambda Throttles without a dimension, or a query over all functions.",),
+            evidence=(
+                "No alarm watches AWS/Lambda Throttles without a dimension, or a query over all functions.",
+                f"None watches these: {_some(blind)}.",
+            ),
             fix=fixes.account_alarm("unthrottle-lambda-throttles", "Throttles", "Sum", 0),
             weight=1e6,
         )

@@ -1,7 +1,8 @@
-"""When was something throttled, long enough for an alarm? Finds the incidents of a past window in the throttle metrics.
+"""When was something throttled, and did an alarm ring for it? Finds the incidents of a past window in the throttle metrics.
 
-Uses the rule of the default alarms: two of three minutes with a throttle. Where CloudWatch keeps no minutes any more, one
-coarser datapoint with a throttle counts, since which minutes it was cannot be told. Concludes nothing about causes.
+An incident begins when an alarm rang. Where none rang, or its history is gone, it begins by the rule of the default alarms:
+two of three minutes with a throttle. Where CloudWatch keeps no minutes any more, one coarser datapoint with a throttle
+counts, since which minutes it was cannot be told. Concludes nothing about causes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,13 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from unthrottle.audit.past import SHOWN_AFTER, kept_period_s
+from unthrottle.audit.rings import QUIET, Rings
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import TableSettings, Way
 from unthrottle.ports import MetricQuery, Metrics
 from unthrottle.subjects import PoolSubject, Subject, TableSubject
 
-QUIET = timedelta(minutes=30)
-"""A pause this long ends an incident: a next throttle is another one."""
+STARTS = timedelta(minutes=1)
+"""From the alarm's state change to the first look: the event's way, and the minute that is begun."""
 DAY = timedelta(days=1)
 AT_ONCE = 250
 _OF_THREE, _NEEDED = 3, 2
@@ -23,7 +25,10 @@ _OF_THREE, _NEEDED = 3, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One incident as the metrics show it. `looked_at` is when Unthrottle would have looked: the alarm, and its delay."""
+    """One incident as the metrics show it. `looked_at` is when Unthrottle would have looked: the alarm, and its delay.
+
+    `values` are the throttles of each period in `throttled`; `rang_at` None: no alarm is known to have rung.
+    """
 
     subject: Subject
     first: datetime
@@ -31,7 +36,12 @@ class Episode:
     looked_at: datetime
     period_s: int
     throttled: tuple[datetime, ...]
-    throttles: float
+    values: tuple[float, ...]
+    rang_at: datetime | None = None
+
+    @property
+    def throttles(self) -> float:
+        return sum(self.values)
 
     @property
     def throttled_minutes(self) -> float:
@@ -53,18 +63,18 @@ def windows(start: datetime, end: datetime, now: datetime) -> Iterator[tuple[dat
         moment = following
 
 
-def pool_episodes(metrics: Metrics, start: datetime, end: datetime, now: datetime) -> list[Episode]:
+def pool_episodes(metrics: Metrics, start: datetime, end: datetime, now: datetime, rings: Rings) -> list[Episode]:
     """Find the incidents of the account's concurrency pool."""
     query = MetricQuery(id="throttles", namespace="AWS/Lambda", name="Throttles", stat="Sum")
     parts = [
         metrics.read([query], start=first, end=last, period_s=period).series["throttles"]
         for first, last, period in windows(start, end, now)
     ]
-    return _episodes(PoolSubject(), parts)
+    return _episodes(PoolSubject(), parts, rings)
 
 
 def table_episodes(
-    metrics: Metrics, tables: Sequence[TableSettings], start: datetime, end: datetime, now: datetime
+    metrics: Metrics, tables: Sequence[TableSettings], start: datetime, end: datetime, *, now: datetime, rings: Rings
 ) -> list[Episode]:
     """Find the incidents of tables and their indexes: first the days with a throttle, then those days in detail."""
     units: list[tuple[str, str | None, Way]] = [
@@ -93,7 +103,7 @@ def table_episodes(
                 worst[index] = worst.get(index, 0.0) + series.sum()
             parts.append(_together([series for _, series in read]))
         index = max(worst, key=lambda name: (worst[name], name is not None), default=None)
-        found.extend(_episodes(TableSubject(table=table, index=index), parts))
+        found.extend(_episodes(TableSubject(table=table, index=index), parts, rings))
     return found
 
 
@@ -127,7 +137,7 @@ def _together(series: Sequence[Series]) -> Series:
     )
 
 
-def _episodes(subject: Subject, parts: Sequence[Series]) -> list[Episode]:
+def _episodes(subject: Subject, parts: Sequence[Series], rings: Rings) -> list[Episode]:
     throttled = [
         (part.time_of(number), value, part.period_s)
         for part in parts
@@ -138,35 +148,41 @@ def _episodes(subject: Subject, parts: Sequence[Series]) -> list[Episode]:
     group: list[tuple[datetime, float, int]] = []
     for item in throttled:
         if group and item[0] - group[-1][0] > QUIET + timedelta(seconds=group[-1][2]):
-            found.extend(_episode(subject, group))
+            found.extend(_episode(subject, group, rings))
             group = []
         group.append(item)
-    found.extend(_episode(subject, group))
+    found.extend(_episode(subject, group, rings))
     return found
 
 
-def _episode(subject: Subject, group: Sequence[tuple[datetime, float, int]]) -> Iterator[Episode]:
+def _episode(subject: Subject, group: Sequence[tuple[datetime, float, int]], rings: Rings) -> Iterator[Episode]:
     """Make an incident of throttled minutes that belong together; none where no alarm would have rung."""
     if not group:
         return
     period_s = max(period for _, _, period in group)
     step = timedelta(seconds=period_s)
     times = [moment for moment, _, _ in group]
-    rings = times[0] if period_s > 60 else _rings(times)
-    if rings is None:
+    rang_at = rings.for_throttles(subject, times[0], times[-1] + step)
+    would_ring = times[0] if period_s > 60 else _would_ring(times)
+    if rang_at is not None:
+        looked_at = rang_at.replace(second=0, microsecond=0) + STARTS
+    elif would_ring is not None:
+        looked_at = would_ring + step + SHOWN_AFTER
+    else:
         return
     yield Episode(
         subject=subject,
         first=times[0],
         last=times[-1] + step,
-        looked_at=rings + step + SHOWN_AFTER,
+        looked_at=looked_at,
         period_s=period_s,
         throttled=tuple(times),
-        throttles=sum(value for _, value, _ in group),
+        values=tuple(value for _, value, _ in group),
+        rang_at=rang_at,
     )
 
 
-def _rings(minutes: Sequence[datetime]) -> datetime | None:
+def _would_ring(minutes: Sequence[datetime]) -> datetime | None:
     """Return the minute in which two of three were throttled for the first time."""
     for number in range(_NEEDED - 1, len(minutes)):
         if minutes[number] - minutes[number - _NEEDED + 1] < timedelta(minutes=_OF_THREE):

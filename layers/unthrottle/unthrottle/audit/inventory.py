@@ -41,10 +41,11 @@ class AlarmFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rang:
-    """An alarm that went into ALARM."""
+    """An alarm that went into ALARM; `table` where one of its contributors did, and is a table."""
 
     alarm: str
     at: datetime
+    table: str | None = None
 
 
 class Survey(Protocol):

@@ -3,17 +3,16 @@
 Everything shown is escaped: names come from the account.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
+from unthrottle.audit.webpage_parts import HEIGHT, WIDTH, Document, bullets, failures, when
+from unthrottle.audit.webpage_past import past_body
 from unthrottle.audit.words import NO_OWNER, count_by
 
-Document = Mapping[str, Any]
-
-WIDTH, HEIGHT = 720, 160
 _STYLE = """
-:root { color-scheme: light dark; --line: #2563eb; --bad: #dc2626; --soft: #64748b; --edge: #cbd5e1; --warn: #b45309; }
+:root { color-scheme: light dark; --line: #2563eb; --bad: #dc2626; --soft: #64748b; --edge: #cbd5e1; --warn: #b45309;
+        --good: #15803d; }
 * { box-sizing: border-box; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; border-top: 1px solid var(--edge); padding-top: 1rem; }
@@ -38,7 +37,7 @@ def page(document: Document) -> str:
     """Return the page as HTML."""
     is_audit = document["kind"] == "audit"
     title = "Unthrottle: audit" if is_audit else "Unthrottle: back-test"
-    body = _audit(document) if is_audit else _past(document)
+    body = _audit(document) if is_audit else past_body(document)
     calls = sum(document["aws_calls"].values())
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -50,8 +49,8 @@ def page(document: Document) -> str:
 
 def _audit(document: Document) -> str:
     rows = document["exposures"]
-    parts = [f"<p>{escape(_when(document['at']))} UTC. {len(rows):,} exposures: {escape(count_by(rows))}.</p>"]
-    parts.extend(_failed(document))
+    parts = [f"<p>{escape(when(document['at']))} UTC. {len(rows):,} exposures: {escape(count_by(rows))}.</p>"]
+    parts.extend(failures(document))
     parts.extend(_place(place) for place in document["places"])
     parts.append("<h2>Exposures, worst first</h2>")
     parts.extend(_exposure(number, row) for number, row in enumerate(rows, 1))
@@ -59,20 +58,9 @@ def _audit(document: Document) -> str:
         parts.append("<p>Nothing is exposed, as far as could be seen.</p>")
     if document["gone"]:
         parts.append("<h2>Gone since the last audit</h2>")
-        parts.append(_list(f"{row['resource']}: {row['title']}" for row in document["gone"]))
+        parts.append(bullets(f"{row['resource']}: {row['title']}" for row in document["gone"]))
     parts.append(_owners(rows))
     return "".join(parts)
-
-
-def _when(text: str) -> str:
-    return text[:16].replace("T", " ")
-
-
-def _failed(document: Document) -> list[str]:
-    return [
-        f'<p class="gap">Not looked at: account {escape(one["account"])}, {escape(one["region"])}: {escape(one["why"])}</p>'
-        for one in document["failed"]
-    ]
 
 
 def _place(place: Document) -> str:
@@ -109,7 +97,7 @@ def _chart(values: Sequence[float | None], limit: int | None, place: Document) -
         else ""
     )
     peak = "unknown" if place["peak"] is None else f"{place['peak']:,.0f}"
-    label = f"Concurrent executions, the most in each hour: at most {peak}, {_when(place['from'])} to {_when(place['to'])} UTC"
+    label = f"Concurrent executions, the most in each hour: at most {peak}, {when(place['from'])} to {when(place['to'])} UTC"
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{bound}{drawn}</svg>'
         f"<figcaption>{escape(label)}</figcaption></figure>"
@@ -132,15 +120,10 @@ def _exposure(number: int, row: Document) -> str:
     return (
         f'<article class="{escape(row["severity"])}"><h3>{number}. {escape(row["resource"])}</h3><p>{" ".join(tags)} '
         f'<span class="soft">{where}</span></p><p><b>{escape(row["title"])}.</b> {escape(row["risk"])}</p>'
-        f"{_list(row['evidence'])}<p>Fix: {escape(fix['words'])}</p>"
+        f"{bullets(row['evidence'])}<p>Fix: {escape(fix['words'])}</p>"
         + (f"<details><summary>How</summary>{forms}</details>" if forms else "")
         + "</article>"
     )
-
-
-def _list(texts: Any) -> str:
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f"<ul>{items}</ul>" if items else ""
 
 
 def _owners(rows: Sequence[Document]) -> str:
@@ -154,39 +137,3 @@ def _owners(rows: Sequence[Document]) -> str:
         for owner, found in sorted(owners.items(), key=lambda item: (-len(item[1]), item[0]))
     )
     return f"<h2>By owner</h2><table><tr><th>owner</th><th>exposures</th><th>of these</th></tr>{cells}</table>"
-
-
-def _past(document: Document) -> str:
-    summary = document["summary"]
-    parts = [
-        (
-            f"<p>{_when(document['from'])} to {_when(document['to'])} UTC, judged as in mode auto. "
-            f"{summary['incidents']:,} incidents, {summary['throttled_minutes']:,.0f} throttled minutes; it would have acted on "
-            f"{summary['would_act']:,}, asked or handed over {summary['needs_a_person']:,}. At most "
-            f"{summary['minutes_saved']:,.0f} throttled minutes saved; about USD {summary['cost_usd']:,.2f}.</p>"
-        )
-    ]
-    parts.extend(f'<p class="gap">{escape(note)}</p>' for note in document["notes"])
-    parts.extend(_failed(document))
-    parts.append("<h2>Incidents</h2>")
-    parts.extend(_incident(one) for one in document["incidents"])
-    if not document["incidents"]:
-        parts.append("<p>Nothing was throttled long enough for an alarm.</p>")
-    return "".join(parts)
-
-
-def _incident(one: Document) -> str:
-    bad = "high" if one["verdict"] == "allowed" else "medium"
-    reasons = [f"{reason['guardrail']}: {reason['text']}" for reason in one["reasons"]]
-    commands = "".join(f"<pre>{escape(command)}</pre>" for command in one["plan"]["commands"])
-    cause = f"{one['cause']}, {one['confidence']} confidence" if one["cause"] else f"not looked at: {one['error']}"
-    return (
-        f'<article class="{bad}"><h3>{_when(one["from"])} to {_when(one["to"])} UTC: {escape(one["resource"])}</h3>'
-        f"<p>{one['throttled_minutes']:,.0f} throttled minutes, {one['throttles']:,.0f} throttles. <b>{escape(cause)}</b>"
-        f"{escape('; target ' + ', '.join(one['targets']) if one['targets'] else '')}</p>{_list(one['findings'])}"
-        f"<p>Plan {escape(one['plan']['action'])}, verdict {escape(one['verdict'])}.</p>{commands}{_list(reasons)}"
-        f'<p class="soft">At most {one["minutes_saved"]:,.0f} throttled minutes saved. '
-        f"Alarms that rang: {escape(', '.join(one['alarms']) or 'none known')}.</p>"
-        + "".join(f'<p class="gap">{escape(gap)}</p>' for gap in one["gaps"])
-        + "</article>"
-    )

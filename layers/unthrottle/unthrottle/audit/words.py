@@ -175,6 +175,9 @@ def past_lines(document: Document) -> Iterator[Line]:
     yield from calls(document)
 
 
+_BEGAN = {"alarm": "an alarm rang", "metrics": "the default alarms would have rung"}
+
+
 def _incident(one: Document) -> Iterator[Line]:
     yield "", ""
     yield (
@@ -189,8 +192,8 @@ def _incident(one: Document) -> Iterator[Line]:
         return
     yield (
         (
-            f"  looked at {one['looked_at'][:16].replace('T', ' ')} UTC with data of {one['resolution_s']} s: "
-            f"{one['cause']}, {one['confidence']} confidence"
+            f"  looked at {one['looked_at'][:16].replace('T', ' ')} UTC ({_BEGAN[one['began_by']]}) with data of "
+            f"{one['resolution_s']} s: {one['cause']}, {one['confidence']} confidence"
         ),
         "",
     )

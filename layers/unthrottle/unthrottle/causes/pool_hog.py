@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.pool_view import BASELINE_MINUTES, MINUTE, PoolView, is_alias
+from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
 from unthrottle.evidence.pool import FunctionUse
@@ -194,7 +195,7 @@ def consider(view: PoolView, found: Hogs) -> Opinion:
                 cause=Cause.POOL_HOG, because="No function of the shared pool is known to hold a large part."
             )
         top = found.largest
-        before = "unknown before" if top.before is None else f"{number(top.before)} before {clock(view.onset)}"
+        before = "unknown before" if top.before is None else _before(view, top.name, top.before)
         because = (
             f"No function stands out: the largest in the shared pool, {top.name}, held {number(top.held)} at "
             f"{clock(view.peak_at)} ({before}); a hog holds {share}, runs {number(STANDS_OUT)} times its own "
@@ -225,9 +226,7 @@ def _room(view: PoolView) -> str:
 def _hog_findings(view: PoolView, found: Hogs) -> tuple[Finding, ...]:
     findings = []
     for item in found.hogs:
-        before = (
-            "its use before is unknown" if item.before is None else f"{number(item.before)} before {clock(view.onset)}"
-        )
+        before = "its use before is unknown" if item.before is None else _before(view, item.name, item.before)
         text = (
             f"{item.name} held {number(item.held)} executions at {clock(view.peak_at)}, "
             f"{percent(item.held, view.at_peak)} of the pool in use and "
@@ -238,6 +237,13 @@ def _hog_findings(view: PoolView, found: Hogs) -> tuple[Finding, ...]:
     findings += [Finding(text=f"{name} is no target: {why}.", check=checks.function_concurrency(name))
                  for name, why in found.skipped]  # fmt: skip
     return tuple(findings)
+
+
+def _before(view: PoolView, name: str, before: float) -> str:
+    """Say what a function ran before, and which hours that is of."""
+    if usual(view.evidence, name) is None:
+        return f"{number(before)} before {clock(view.onset)}"
+    return f"usually {number(before)}, the more of the same hours one and seven days before"
 
 
 def _victim_findings(view: PoolView, targets: tuple[str, ...]) -> tuple[Finding, ...]:

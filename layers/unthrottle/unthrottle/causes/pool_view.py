@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from statistics import median
 
 from unthrottle.causes import checks
+from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, number, percent
 from unthrottle.diagnosis import Finding
 from unthrottle.evidence.pool import Candidate, FunctionUse, PoolEvidence
@@ -121,8 +122,12 @@ class PoolView:
         """Return the median of what a function ran before the onset, or None without enough minutes.
 
         A function has no datapoint in a minute in which nothing of it ran; that is zero only where the account's own
-        series shows that the minute was measured.
+        series shows that the minute was measured. Where the same hours of earlier days were read, they count: the window
+        could not tell.
         """
+        earlier = usual(self.evidence, row.name)
+        if earlier is not None:
+            return earlier
         first = row.concurrency.start  # a function read on its own may cover less than the account's series
         values = [row.concurrency.at(moment) or 0.0 for moment in self.calm if moment >= first]
         return median(values) if len(values) >= BASELINE_MINUTES else None

@@ -11,6 +11,9 @@ from typing import Literal
 
 from unthrottle.evidence.series import Series
 
+RANKED_FUNCTIONS = 50
+"""Rows of the ranking by concurrency: far more than could hold a large part of a pool each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConcurrencyAccount:
@@ -102,6 +105,10 @@ class PoolEvidence:
     `ranking` is sorted by the largest concurrency; `ranking_complete` is False when more functions exist than the ranking
     query looks at. `throttled` gives each function's Throttles (Sum), most throttled first: the victims, not the cause.
     `gaps` are things that could not be read, in words.
+
+    `earlier` is read only where the window itself cannot tell whether a function always ran so: concurrency (Maximum, per
+    quarter of an hour) over the seven days before the window, for the functions in doubt, and in `earlier_account` for
+    the account, which shows the hours that were measured.
     """
 
     start: datetime
@@ -118,5 +125,7 @@ class PoolEvidence:
     candidates: tuple[Candidate, ...]
     alarmed: tuple[str, ...] = ()
     early_warning: bool = False
+    earlier: tuple[FunctionUse, ...] = ()
+    earlier_account: Series | None = None
     gaps: tuple[str, ...] = ()
     kind: Literal["pool"] = "pool"

@@ -9,8 +9,9 @@ the 10,000 metrics such a query looks at; beyond that every function is read by 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from unthrottle.errors import NotFound
+from unthrottle.errors import NotFound, Refused
 from unthrottle.evidence.pool import (
+    RANKED_FUNCTIONS,
     AsyncSettings,
     Candidate,
     ConcurrencyAccount,
@@ -18,13 +19,13 @@ from unthrottle.evidence.pool import (
     FunctionUse,
     PoolEvidence,
 )
+from unthrottle.evidence.read_earlier import in_doubt, read_earlier
 from unthrottle.evidence.series import Series
 from unthrottle.ports import Functions, MetricQuery, Metrics, Observer, Ranked
 from unthrottle.settings import Settings
 
 WINDOW = timedelta(hours=3)
 RECENT = timedelta(minutes=30)
-RANKED_FUNCTIONS = 50
 RANKED_VICTIMS = 500
 INSIGHTS_METRICS = 10_000
 """Metrics one Metrics Insights query looks at; more are left out without an error (CloudWatch guide, Insights limits)."""
@@ -37,6 +38,8 @@ USED_UP = 0.9
 """A pool fuller than this is looked at for who holds it; below, also for whose own settings throttle it."""
 MAY_BE_HELD = 0.8
 """Below this nobody can be holding the pool: the early warning's threshold."""
+NO_NAME = frozenset({"ValidationException", "InvalidParameterValueException"})
+"""What Lambda says to a name it does not take. A replica of Lambda@Edge has metrics under its home Region and name."""
 ASYNC_SHARE = 0.9
 """Share of invocations from Lambda's own event queue above which no event source mapping needs to be looked for."""
 
@@ -105,6 +108,12 @@ def read_pool(
         throttled = _throttled_by_name(observer, uses, end - RECENT, end)
     any_provisioned = _provisioned_exists(answer.series["claimed"], answer.series["unreserved"], account)
     candidates = _looked_at(observer, chosen, victims.series, gaps, any_provisioned=any_provisioned)
+    doubtful: tuple[str, ...] = ()
+    pressed = MAY_BE_HELD if early_warning else USED_UP
+    if fullness is not None and fullness >= pressed:
+        use, size = _pool(answer.series, account)
+        doubtful = in_doubt(candidates, uses, use, peak=peak, full_from=pressed * size)
+    earlier, earlier_account = read_earlier(observer.metrics, doubtful, start=start)
     if not chosen or (fullness is not None and fullness < USED_UP):
         suffering = tuple(name for name in _sufferers(alarmed, throttled, own_prefix) if name not in chosen)
         if suffering:
@@ -125,6 +134,8 @@ def read_pool(
         candidates=tuple(candidates),
         alarmed=alarmed,
         early_warning=early_warning,
+        earlier=earlier,
+        earlier_account=earlier_account,
         gaps=tuple(gaps),
     )
 
@@ -145,20 +156,26 @@ def _near(series: Series, moment: datetime) -> float:
     return around.peak() or 0.0
 
 
-def _fullness(series: dict[str, Series], account: ConcurrencyAccount, end: datetime) -> float | None:
-    """Return how full the shared pool was at most in the newest visible minutes; None where it was not measured."""
+def _pool(series: dict[str, Series], account: ConcurrencyAccount) -> tuple[Series, float]:
+    """Return the use of the shared pool, and how many executions it can hold in the newest visible minute."""
     use = series["unreserved"]
     if use.is_empty and account.reserved == 0:
         use = series["concurrency"]  # nothing is reserved, so all executions draw on the one pool
     newest = use.last_at
-    if newest is None or account.unreserved_limit <= 0:
-        return None
-    recent = use.between(newest - timedelta(minutes=2), end)
     # What provisioned concurrency holds is not there to be shared (AWS Lambda guide, ClaimedAccountConcurrency).
-    claimed, used = series["claimed"].at(newest), series["unreserved"].at(newest)
+    claimed = None if newest is None else series["claimed"].at(newest)
+    used = None if newest is None else series["unreserved"].at(newest)
     provisioned = 0.0 if claimed is None or used is None else max(0.0, claimed - used - account.reserved)
-    size = account.unreserved_limit - provisioned
-    return (recent.peak() or 0.0) / size if size > 0 else None
+    return use, account.unreserved_limit - provisioned
+
+
+def _fullness(series: dict[str, Series], account: ConcurrencyAccount, end: datetime) -> float | None:
+    """Return how full the shared pool was at most in the newest visible minutes; None where it was not measured."""
+    use, size = _pool(series, account)
+    newest = use.last_at
+    if newest is None or size <= 0:
+        return None
+    return (use.between(newest - timedelta(minutes=2), end).peak() or 0.0) / size
 
 
 def _holders(
@@ -198,13 +215,17 @@ def _sufferers(
 def _looked_at(
     observer: Observer, names: Sequence[str], series: dict[str, Series], gaps: list[str], *, any_provisioned: bool
 ) -> list[Candidate]:
-    """Read the settings of some functions; one that is gone is a gap."""
+    """Read the settings of some functions; one that is gone, or that Lambda does not know by this name, is a gap."""
     found = []
     for number, name in enumerate(names):
         try:
             found.append(_details(observer.functions, name, series, number, any_provisioned=any_provisioned))
         except NotFound:
             gaps.append(f"function {name} has metrics but is not there any more")
+        except Refused as error:
+            if error.code not in NO_NAME:
+                raise
+            gaps.append(f"{name} has metrics but is no function that Lambda can describe here ({error.code})")
     return found
 
 

@@ -19,12 +19,13 @@ from unthrottle.report.words import (
     ends,
     ends_in_brief,
     is_dry_run,
+    is_left,
     listed,
     suffering,
     way_back,
 )
 
-_TELLS_BY_WHOM = {Step.REJECTED, Step.KEPT, Step.EXTENDED, Step.REVERTED}
+_TELLS_BY_WHOM = {Step.REJECTED, Step.KEPT, Step.EXTENDED, Step.REVERTED, Step.SNOOZED}
 _BY_WHOM = re.compile(r"\b([Bb]y) ([UW][0-9][A-Z0-9]{1,18})\b", re.ASCII)
 
 
@@ -47,6 +48,9 @@ def _line(incident: Incident, step: Step, voice: Voice, *, is_explained: bool) -
             return _diagnosed(incident, voice)
         case Step.APPROVAL_NEEDED | Step.REMINDER:
             return _approval(incident, voice, again=step is Step.REMINDER)
+        case Step.SNOOZED:
+            until = f" until {clock(incident.question.expires_at, incident.opened_at)}" if incident.question else ""
+            return f"snoozed, reminds again in an hour; the approval stays open{until}, nothing was changed"
         case (
             Step.ACTING
             | Step.APPLIED
@@ -149,6 +153,8 @@ def _judgement(incident: Incident, step: Step, voice: Voice) -> str:
             return f"not recovered: {suffering(incident, voice)}{after}"
         case Step.INCONCLUSIVE:
             return "cannot tell whether it recovered, the measurement is missing or contradictory"
+        case _ if is_left(incident):
+            return "left as it is, nothing was changed"
         case _:
             return "resolved itself, nothing had to be changed"
 

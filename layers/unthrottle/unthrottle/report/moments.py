@@ -13,9 +13,9 @@ from unthrottle.report.blocks import Block
 from unthrottle.report.lines import line
 from unthrottle.report.picture import Picture, picture_of
 from unthrottle.report.standing import first_line, headline
-from unthrottle.report.steps import STATES, Step
+from unthrottle.report.steps import LEFT, STATES, State, Step
 from unthrottle.report.voice import SLACK
-from unthrottle.report.words import changes, clock, ends, way_back
+from unthrottle.report.words import changes, clock, ends, is_left, way_back
 
 __all__ = ["Message", "Picture", "Step", "head", "message", "picture_of"]
 
@@ -52,7 +52,7 @@ def message(
     once they are decided; ask for them here only where the caller will update this message too. `late_at`: Slack takes
     this only now; it says so, and is not shown in the channel any more once the incident is closed.
     """
-    state = STATES[step]
+    state = _state(incident, step)
     moment = at or _newest(incident)
     incident = _as_told(incident, step, moment)
     said = line(incident, step, SLACK, detail)
@@ -84,7 +84,7 @@ def head(incident: Incident, step: Step, picture: Picture | None = None) -> Mess
     """
     incident = _as_told(incident, step, _newest(incident))
     step = _state_of(incident, step)
-    state = STATES[step]
+    state = _state(incident, step)
     acting = step is Step.ACTING
     sentence = first_line(incident, SLACK, acting=acting)
     shown = [
@@ -102,13 +102,17 @@ def head(incident: Incident, step: Step, picture: Picture | None = None) -> Mess
     )
 
 
+def _state(incident: Incident, step: Step) -> State:
+    return LEFT if step is Step.OVER and is_left(incident) else STATES[step]
+
+
 def _newest(incident: Incident) -> datetime:
     return incident.timeline[-1].at if incident.timeline else incident.opened_at
 
 
 def _as_told(incident: Incident, step: Step, moment: datetime) -> Incident:
     """Word what resolved itself in the past, also where the record holds no time for it."""
-    if step is Step.OVER and incident.recovered_at is None:
+    if step is Step.OVER and incident.recovered_at is None and not is_left(incident):
         return replace(incident, recovered_at=moment)
     return incident
 
@@ -143,7 +147,7 @@ def _told(incident: Incident, step: Step, picture: Picture | None) -> list[Block
                 *parts.commands(incident, "*On a yes the bot calls*", "*And to give it back*"),
                 *parts.how_to_decide(incident),
             ]
-        case Step.REMINDER:
+        case Step.REMINDER | Step.SNOOZED:
             return parts.how_to_decide(incident)
         case Step.ACTING:
             return [*parts.effect(incident), *parts.commands(incident, "*The call*", "*Its way back*")]
@@ -199,7 +203,7 @@ def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Pictur
 
 def _headline(incident: Incident, step: Step) -> str:
     """Say it all in the header's 150 characters: who suffers, since when, from what, and what was or would be done."""
-    state = STATES[step]
+    state = _state(incident, step)
     return f"{state.emoji} {headline(incident, blocks.MAX_HEADER - len(state.emoji) - 1, acting=step is Step.ACTING)}"
 
 
@@ -217,7 +221,7 @@ def _proposal(incident: Incident) -> list[Block]:
 
 def _standing_line(incident: Incident, step: Step) -> str:
     """Say the state in words, until when it stands, and what to type."""
-    state = STATES[step]
+    state = _state(incident, step)
     said = [f"*{state.words}*", SLACK.name(incident.id)]
     question = incident.question
     if question and question.about == "approval":

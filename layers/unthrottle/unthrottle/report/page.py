@@ -37,8 +37,10 @@ def ascii_only(text: str) -> str:
 
 
 def _lines(incident: Incident, detail: str) -> list[str]:
-    lines = [first_line(incident, PLAIN), *([PLAIN.text(detail, 2000)] if detail.strip() else []), ""]
     plan, diagnosis = incident.plan, incident.diagnosis
+    is_said_below = plan is not None and detail.strip() == plan.why.strip()
+    said = [PLAIN.text(detail, 2000)] if detail.strip() and not is_said_below else []
+    lines = [first_line(incident, PLAIN), *said, ""]
     if plan:
         lines += [text for text in (PLAIN.text(plan.why),) if text]
         lines += _under("What to do", [PLAIN.text(plan.follow_up, 3000)] if plan.follow_up else [])

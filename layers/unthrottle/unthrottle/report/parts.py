@@ -205,7 +205,20 @@ def _approval_buttons(incident: Incident, value: str) -> list[Block]:
             effect=f"The bot will not {wanted}. The throttling goes on until it ends by itself or someone acts.",
             yes="Reject",
         ),
+        *([] if incident.why_no_snooze else [_snooze_button(value)]),
     ]
+
+
+def _snooze_button(value: str) -> dict[str, object]:
+    return blocks.button(
+        "Snooze 1 h",
+        "snooze",
+        value,
+        style=None,
+        question="Remind again in an hour?",
+        effect="Nothing is changed and the throttling goes on. The approval stays open until some time after the reminder.",
+        yes="Snooze",
+    )
 
 
 def _lease_buttons(incident: Incident, value: str) -> list[Block]:

@@ -34,6 +34,7 @@ class Step(StrEnum):
     MUTED = "muted"
     LATE = "late"
     EXTENDED = "extended"
+    SNOOZED = "snoozed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,4 +72,7 @@ STATES: dict[Step, State] = {
     Step.FAILED: State(emoji="❌", words="Failed", calls_a_person=True),
     Step.MUTED: State(emoji="🔕", words="Alarm muted"),
     Step.LATE: State(emoji="🕓", words="Delivered late"),
+    Step.SNOOZED: State(emoji="💤", words="Snoozed, approval needed"),
 }
+LEFT = State(emoji="⚪", words="Left as it is")
+"""How an end is marked at which nothing was to be done, and nothing is over either."""

@@ -117,6 +117,12 @@ def suffering(incident: Incident, voice: Voice, *, named: int = 3, room: int = 8
     return f"{who} {'have' if many else 'has'} been throttled since {start}"
 
 
+def is_left(incident: Incident) -> bool:
+    """Say whether it goes on because somebody wants it so: nothing is to be done, and nothing has resolved itself."""
+    is_off = incident.diagnosis is not None and incident.diagnosis.cause is Cause.SWITCHED_OFF
+    return is_off and incident.recovered_at is None
+
+
 # --- from what --------------------------------------------------------------------------------------------------
 
 
