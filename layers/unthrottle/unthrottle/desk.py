@@ -105,7 +105,12 @@ class Desk:
         """Read the record. Raises StepFailed when there is none."""
 
         def work() -> Incident:
-            found = self._ports.incidents.load(incident_id)
+            try:
+                found = self._ports.incidents.load(incident_id)
+            except (
+                Refused
+            ) as refusal:  # without the record nothing can be done, not even told: ask again before giving up
+                raise TryAgain(str(refusal)) from refusal
             if found is None:
                 raise NotFound(f"There is no incident {incident_id}. Nothing was done.", code="no-incident")
             return found

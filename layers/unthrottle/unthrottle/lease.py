@@ -157,6 +157,8 @@ def _put_back(desk: Desk, incident: Incident, change: Change) -> tuple[Incident,
             return incident, result
         pause = SOON if number < QUICK_TRIES else LATER
         incident = desk.postpone(incident, result.because, pause, is_first=number == 0)
+        if number == 0:
+            incident = desk.tell(incident, Step.WAITING, f"{change.target} cannot be given back yet: {result.because}")
         if number == QUICK_TRIES:
             incident = desk.page(incident, f"Could not give back {change.target} for an hour: {result.because}")
         desk.wait("give-back-later", pause)

@@ -385,8 +385,16 @@ class IncidentsTable:
         return {"Put": put}
 
     def _get(self, key: Item, doing: str) -> Item | None:
+        """Read an item. The capacity is asked for only as a mark: an answer without it was cut off, and proves no absence."""
         with self._access.use("dynamodb", doing) as client:
-            return client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+            answer = client.get_item(
+                TableName=self._table, Key=key, ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
+            )
+        if "ConsumedCapacity" not in answer:
+            raise TryAgain(
+                f"Could not {doing}: DynamoDB's answer was incomplete. Nothing was changed; it is asked again."
+            )
+        return answer.get("Item")
 
     def _query(
         self, partition: str, doing: str, *, newest_first: bool = False, limit: int | None = None
