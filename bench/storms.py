@@ -213,7 +213,7 @@ class _Starts:
         self.ids.append(incident_id)
 
     def answer(self, callback: str, text: str) -> bool:
-        raise NotImplementedError(f"Nothing waits for {callback} in a race ({text}).")
+        raise RuntimeError(f"Nothing waits for {callback} in a race ({text}).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def _receiver(starter: _Starts, clock: _Still) -> Receiver:
 
 
 def _no_alarms(account: str, region: str) -> Any:
-    raise NotImplementedError(f"No alarm of this storm has to be looked up in {account} {region}.")
+    raise RuntimeError(f"No alarm of this storm has to be looked up in {account} {region}.")
 
 
 def _make_table() -> None:

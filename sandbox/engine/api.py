@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.aws.gate import Answer, Refuse, Request, Respond
+from sandbox.aws.gate import Answer, NotEmulatedError, Refuse, Request, Respond
 from sandbox.engine.executions import Executions, NameTakenError, Reply
 
 _QUALIFIED_PARTS = 8  # arn:aws:lambda:region:account:function:name:alias
@@ -47,7 +47,7 @@ class DurableFunctionApi:
                 message="You cannot invoke a durable function using an unqualified ARN.",
             )
         if request.parameters.get("InvocationType") != "Event":
-            raise NotImplementedError(
+            raise NotEmulatedError(
                 "Only asynchronous invocations (InvocationType Event) of a durable function exist here."
             )
         execution = request.parameters.get("DurableExecutionName")

@@ -1,6 +1,6 @@
 """How is an exposure removed, as a command, in Terraform and in CloudFormation? Text only; nothing is run.
 
-Names are quoted for the shell. Terraform resource names are placeholders: where a resource is defined is not known here.
+Names are quoted for the shell. Terraform resource names are made from the resource's: where it is defined is not known here.
 """
 
 import json
