@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from sandbox.aws.account import EmbeddedAccount
-from sandbox.aws.records import InvokeConfig, MappingKind, ScalingTarget
-from sandbox.scenario.format import FunctionSpec, Scenario, TableSpec
+from sandbox.aws.records import InvokeConfig, MappingKind, ScalingTarget, Unit
+from sandbox.scenario.format import FunctionSpec, ScalingBounds, Scenario, TableSpec
 
 _PRINCIPALS = {
     "eventbridge": "events.amazonaws.com",
@@ -31,11 +31,16 @@ def furnished(scenario: Scenario) -> EmbeddedAccount:
         unreserved_floor=given.unreserved_floor,
     )
     account.calendar_state = "OPEN" if given.change_calendar == "open" else "CLOSED"
+    furnish(account, scenario)
+    return account
+
+
+def furnish(account: EmbeddedAccount, scenario: Scenario) -> None:
+    """Put the scenario's functions and tables into *account*."""
     for function in scenario.expanded_functions():
         _add_function(account, function, scenario)
     for table in scenario.tables:
         _add_table(account, table, scenario)
-    return account
 
 
 def _add_function(account: EmbeddedAccount, spec: FunctionSpec, scenario: Scenario) -> None:
@@ -89,17 +94,14 @@ def _add_table(account: EmbeddedAccount, spec: TableSpec, scenario: Scenario) ->
     )
     if spec.autoscaling is None:
         return
-    if spec.autoscaling.read is not None:
-        bounds = spec.autoscaling.read
-        record.scaling.append(
-            ScalingTarget(
-                unit="read", minimum=bounds.min, maximum=bounds.max, target_percent=bounds.target, created=created
+    bounds_by_unit: tuple[tuple[Unit, ScalingBounds | None], ...] = (
+        ("read", spec.autoscaling.read),
+        ("write", spec.autoscaling.write),
+    )
+    for unit, bounds in bounds_by_unit:
+        if bounds is not None:
+            record.scaling.append(
+                ScalingTarget(
+                    unit=unit, minimum=bounds.min, maximum=bounds.max, target_percent=bounds.target, created=created
+                )
             )
-        )
-    if spec.autoscaling.write is not None:
-        bounds = spec.autoscaling.write
-        record.scaling.append(
-            ScalingTarget(
-                unit="write", minimum=bounds.min, maximum=bounds.max, target_percent=bounds.target, created=created
-            )
-        )

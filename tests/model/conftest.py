@@ -8,8 +8,8 @@ import pytest
 
 from sandbox.aws.account import EmbeddedAccount
 from sandbox.aws.cloudwatch_store import MetricStore
-from sandbox.model.furnish import furnish
 from sandbox.model.world import TickFacts, World
+from sandbox.rehearsal.furnish import furnish
 from sandbox.scenario import Scenario
 
 

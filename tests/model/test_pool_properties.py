@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.aws.account import EmbeddedAccount
-from sandbox.model.furnish import furnish
 from sandbox.model.limits import LimitReader, PoolLimits
 from sandbox.model.pool import Pool, PoolMinute
+from sandbox.rehearsal.furnish import furnish
 from sandbox.scenario import FunctionSpec, Scenario
 
 MINUTES = 25
