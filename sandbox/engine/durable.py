@@ -18,10 +18,10 @@ from aws_durable_execution_sdk_python.exceptions import DurableExecutionsError
 from aws_durable_execution_sdk_python.lambda_service import LambdaClient
 from botocore.exceptions import BotoCoreError, ClientError
 
-from sandbox.aws.gate import Answer, ProcessDied, Refuse, Request, Respond
-from sandbox.engine.executions import Ending, NameTakenError, Reply, State, execution_arn
+from sandbox.aws.gate import Answer, Refuse, Request, Respond
+from sandbox.engine.executions import Reply, State
 from sandbox.engine.journal import Document, Journal
-from sandbox.engine.simulated import LIFE, RESTART
+from sandbox.engine.timetable import FUNCTION_ARN, LIFE, RESTART, Timetable
 
 MOST_FAILED_INVOCATIONS = 6
 """In a row; then the execution is given up. The service tries for hours, with growing pauses."""
@@ -54,7 +54,7 @@ class LambdaContext:
         """Drop the line; the bot logs by its logger."""
 
 
-class DurableService:
+class DurableService(Timetable[Journal]):
     """All executions of one durable function. *invoke* calls its handler in its own environment.
 
     It is a gate handler too: it must be among the gate's `handlers` to receive the SDK's checkpoints.
@@ -65,17 +65,12 @@ class DurableService:
         invoke: Handler,
         *,
         clock: Callable[[], datetime],
-        function_arn: str = "arn:aws:lambda:eu-west-1:111122223333:function:respond",
+        function_arn: str = FUNCTION_ARN,
         life: timedelta = LIFE,
         restarted: Callable[[], None] = lambda: None,
     ) -> None:
-        self.endings: list[Ending] = []
-        self.executions: dict[str, Journal] = {}
+        super().__init__(clock=clock, function_arn=function_arn, life=life, restarted=restarted)
         self._invoke = invoke
-        self._clock = clock
-        self._function_arn = function_arn
-        self._life = life
-        self._restarted = restarted
         self._invocations = 0
 
     # -- the service's own operations, called by the SDK ----------------------------------------------------------------
@@ -125,16 +120,8 @@ class DurableService:
 
     # -- what the bot and the clock ask for -----------------------------------------------------------------------------
 
-    def start(self, name: str, payload: str, now: datetime) -> str:
-        """Start an execution; see `Executions.start`."""
-        known = self.executions.get(name)
-        if known is not None:
-            if json.loads(known.payload or "{}") != json.loads(payload or "{}"):
-                raise NameTakenError(f"An execution named {name} was started with another payload.")
-            return known.arn
-        arn = execution_arn(self._function_arn, name, len(self.executions) + 1)
-        self.executions[name] = Journal(name=name, arn=arn, payload=payload, started_at=now, due=now)
-        return arn
+    def _opened(self, name: str, arn: str, payload: str, now: datetime) -> Journal:
+        return Journal(name=name, arn=arn, payload=payload, started_at=now, due=now)
 
     def answer(self, callback: str, text: str, now: datetime) -> Reply:
         """Answer a question; the execution is invoked again at the next `run_due`."""
@@ -163,41 +150,22 @@ class DurableService:
             return Reply.TAKEN
         return Reply.UNKNOWN
 
-    def next_due(self) -> datetime | None:
-        """Say when the next execution is due."""
-        return min((j.due for j in self.executions.values() if j.due is not None), default=None)
-
-    def run_due(self, now: datetime) -> int:
-        """Invoke the handler for what is due, in the order in which it became due."""
-        due = [journal for journal in self.executions.values() if journal.due is not None and journal.due <= now]
-        for journal in sorted(due, key=lambda j: j.due or now):
-            self._run(journal, now)
-        return len(due)
-
-    def _run(self, journal: Journal, now: datetime) -> None:
-        journal.due = None
-        if now >= journal.started_at + self._life:
-            self._end(journal, State.TIMED_OUT, error="TimedOut: the execution took too long")
-            return
-        journal.settle(now)
+    def _run(self, entry: Journal, now: datetime) -> None:
+        entry.settle(now)
         self._invocations += 1
-        journal.token += 1  # a token of an invocation that died is worth nothing any more
+        entry.token += 1  # a token of an invocation that died is worth nothing any more
         context = LambdaContext(
             function_name=self._function_arn.rsplit(":", 1)[-1],
             invoked_function_arn=f"{self._function_arn}:live",
             aws_request_id=f"00000000-0000-4000-8000-{self._invocations:012d}",
         )
         try:
-            output = self._invoke(journal.envelope(_token(journal)), context)
-        except ProcessDied:
-            journal.due = self._clock() + RESTART
-            self._restarted()
-            return
+            output = self._invoke(entry.envelope(_token(entry)), context)
         except (BotoCoreError, ClientError, DurableExecutionsError, RuntimeError, OSError) as error:
-            self._invocation_failed(journal, error)
+            self._invocation_failed(entry, error)
             return
-        journal.failed_invocations = 0
-        self._after(journal, output)
+        entry.failed_invocations = 0
+        self._after(entry, output)
 
     def _invocation_failed(self, journal: Journal, error: Exception) -> None:
         """The SDK raises to have the invocation repeated; so does Lambda, for a while."""
@@ -218,10 +186,6 @@ class DurableService:
                 error: dict[str, Any] = output.get("Error") or journal.error or {}
                 text = f"{error.get('ErrorType', 'Error')}: {error.get('ErrorMessage', 'without a message')}"
                 self._end(journal, State.FAILED, error=text)
-
-    def _end(self, journal: Journal, state: State, *, result: object = None, error: str | None = None) -> None:
-        journal.state = state
-        self.endings.append(Ending(name=journal.name, at=self._clock(), state=state, result=result, error=error))
 
 
 def _token(journal: Journal) -> str:

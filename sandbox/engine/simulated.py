@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
-from sandbox.aws.gate import ProcessDied
-from sandbox.engine.executions import Ending, NameTakenError, Reply, State, callback_id, execution_arn
+from sandbox.engine.executions import Reply, State, callback_id
+from sandbox.engine.timetable import FUNCTION_ARN, LIFE, Timetable
 from unthrottle.codec import from_json, to_json
 from unthrottle.errors import StepFailed, TryAgain, UnthrottleError
 from unthrottle.ports import Answered, Expired, Run
@@ -23,10 +23,6 @@ T = TypeVar("T")
 
 PAUSES_S = (5, 10, 20)
 """Between the attempts of a step that raises TryAgain, or longer where it asks for it; after the last it fails."""
-RESTART = timedelta(seconds=5)
-"""After a process died, until the execution is taken up again."""
-LIFE = timedelta(days=90)
-"""How long an execution may take in all, as `template.yaml` says."""
 
 Workflow = Callable[[Run, dict[str, object]], object]
 
@@ -153,7 +149,7 @@ class SimulatedRun:
         return found
 
 
-class SimulatedService:
+class SimulatedService(Timetable[Execution]):
     """All executions of one workflow. *clock* tells the simulated time while one runs."""
 
     def __init__(
@@ -161,28 +157,15 @@ class SimulatedService:
         workflow: Workflow,
         *,
         clock: Callable[[], datetime],
-        function_arn: str = "arn:aws:lambda:eu-west-1:111122223333:function:respond",
+        function_arn: str = FUNCTION_ARN,
         life: timedelta = LIFE,
         restarted: Callable[[], None] = lambda: None,
     ) -> None:
-        self.endings: list[Ending] = []
-        self.executions: dict[str, Execution] = {}
+        super().__init__(clock=clock, function_arn=function_arn, life=life, restarted=restarted)
         self._workflow = workflow
-        self._clock = clock
-        self._function_arn = function_arn
-        self._life = life
-        self._restarted = restarted
 
-    def start(self, name: str, payload: str, now: datetime) -> str:
-        """Start an execution; see `Executions.start`."""
-        known = self.executions.get(name)
-        if known is not None:
-            if json.loads(known.payload or "{}") != json.loads(payload or "{}"):
-                raise NameTakenError(f"An execution named {name} was started with another payload.")
-            return known.arn
-        arn = execution_arn(self._function_arn, name, len(self.executions) + 1)
-        self.executions[name] = Execution(name=name, arn=arn, payload=payload, started_at=now, due=now)
-        return arn
+    def _opened(self, name: str, arn: str, payload: str, now: datetime) -> Execution:
+        return Execution(name=name, arn=arn, payload=payload, started_at=now, due=now)
 
     def answer(self, callback: str, text: str, now: datetime) -> Reply:
         """Answer a question; the execution goes on at the next `run_due`."""
@@ -207,38 +190,16 @@ class SimulatedService:
                 return Reply.TAKEN
         return Reply.UNKNOWN
 
-    def next_due(self) -> datetime | None:
-        """Say when the next execution is due."""
-        return min((e.due for e in self.executions.values() if e.due is not None), default=None)
-
-    def run_due(self, now: datetime) -> int:
-        """Run what is due, in the order in which it became due."""
-        due = [e for e in self.executions.values() if e.due is not None and e.due <= now]
-        for execution in sorted(due, key=lambda e: e.due or now):
-            self._run(execution, now)
-        return len(due)
-
-    def _run(self, execution: Execution, now: datetime) -> None:
-        execution.due = None
-        if now >= execution.started_at + self._life:
-            self._end(execution, State.TIMED_OUT, error="TimedOut: the execution took too long")
-            return
+    def _run(self, entry: Execution, now: datetime) -> None:
+        del now  # the run asks the clock, which goes on while it works
         try:
-            result = self._workflow(SimulatedRun(execution, self._clock), json.loads(execution.payload or "{}"))
+            result = self._workflow(SimulatedRun(entry, self._clock), json.loads(entry.payload or "{}"))
         except Suspended:
             return
-        except ProcessDied:
-            execution.due = self._clock() + RESTART
-            self._restarted()
-            return
         except Exception as error:  # noqa: BLE001  as the service does: whatever a workflow raises ends it as FAILED
-            self._end(execution, State.FAILED, error=f"{type(error).__name__}: {error}")
+            self._end(entry, State.FAILED, error=f"{type(error).__name__}: {error}")
             return
-        self._end(execution, State.SUCCEEDED, result=result)
-
-    def _end(self, execution: Execution, state: State, *, result: object = None, error: str | None = None) -> None:
-        execution.state = state
-        self.endings.append(Ending(name=execution.name, at=self._clock(), state=state, result=result, error=error))
+        self._end(entry, State.SUCCEEDED, result=result)
 
 
 def _stored(value: object) -> str:
