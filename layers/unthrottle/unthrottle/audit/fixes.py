@@ -22,38 +22,29 @@ def _text(value: str) -> str:
 
 
 def reserve(function: str, limit: int) -> Fix:
-    return Fix(
-        words=f"Give it a reserved concurrency of {limit:,}: a reservation is also the most it can take.",
-        cli=f"aws lambda put-function-concurrency --function-name {shlex.quote(function)} "
-        f"--reserved-concurrent-executions {limit}",
-        terraform=f'resource "aws_lambda_function" "{_label(function)}" {{\n  # ...\n'
-        f"  reserved_concurrent_executions = {limit}\n}}",
-        cloudformation=f"Type: AWS::Lambda::Function\nProperties:\n  FunctionName: {_text(function)}\n"
-        f"  ReservedConcurrentExecutions: {limit}",
-    )
+    words = f"Give it a reserved concurrency of {limit:,}: a reservation is also the most it can take."
+    return _reservation(function, limit, words)
 
 
 def protect(function: str, needed: int) -> Fix:
-    return Fix(
-        words=f"Bound the functions that take the pool. If this one must never wait, reserve {needed:,} for it.",
-        cli=f"aws lambda put-function-concurrency --function-name {shlex.quote(function)} "
-        f"--reserved-concurrent-executions {needed}",
-        terraform=f'resource "aws_lambda_function" "{_label(function)}" {{\n  # ...\n'
-        f"  reserved_concurrent_executions = {needed}\n}}",
-        cloudformation=f"Type: AWS::Lambda::Function\nProperties:\n  FunctionName: {_text(function)}\n"
-        f"  ReservedConcurrentExecutions: {needed}",
-    )
+    words = f"Bound the functions that take the pool. If this one must never wait, reserve {needed:,} for it."
+    return _reservation(function, needed, words)
 
 
 def lower_reservation(function: str, needed: int) -> Fix:
-    name = shlex.quote(function)
+    words = f"Lower the reservation to about {needed:,}, or remove it; what it does not use, nobody else can."
+    return _reservation(function, needed, words)
+
+
+def _reservation(function: str, executions: int, words: str) -> Fix:
     return Fix(
-        words=f"Lower the reservation to about {needed:,}, or remove it; what it does not use, nobody else can.",
-        cli=f"aws lambda put-function-concurrency --function-name {name} --reserved-concurrent-executions {needed}",
+        words=words,
+        cli=f"aws lambda put-function-concurrency --function-name {shlex.quote(function)} "
+        f"--reserved-concurrent-executions {executions}",
         terraform=f'resource "aws_lambda_function" "{_label(function)}" {{\n  # ...\n'
-        f"  reserved_concurrent_executions = {needed}\n}}",
+        f"  reserved_concurrent_executions = {executions}\n}}",
         cloudformation=f"Type: AWS::Lambda::Function\nProperties:\n  FunctionName: {_text(function)}\n"
-        f"  ReservedConcurrentExecutions: {needed}",
+        f"  ReservedConcurrentExecutions: {executions}",
     )
 
 
