@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench import calls, cold, custodian, diagnosis, scale, side_by_side, storms, times
 from bench.arena import OURS
-from bench.docs import write_docs
+from bench.docs import OF_README, write_docs, write_readme
 from bench.page import page
 from bench.section import Section
 
@@ -56,6 +56,10 @@ def main(arguments: list[str]) -> int:
     if given.write_docs:
         write_docs(ROOT / "docs" / "benchmarks.md", header, sections)
         console.print("docs/benchmarks.md now holds these figures.")
+        if write_readme(ROOT / "README.md", header, sections):
+            console.print("README.md now holds a few of them.")
+        else:
+            console.print(f"README.md is left as it is: its figures need the parts {', '.join(OF_README)}.")
     return 0
 
 
@@ -67,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", default="", help=f"parts, separated by commas: {', '.join(PARTS)}")
     parser.add_argument("--json", help="write everything to this file")
     parser.add_argument("--html", help="write a page with charts to this file")
-    parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/benchmarks.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the figures into docs/benchmarks.md and README.md"
+    )
     return parser
 
 
@@ -97,8 +103,8 @@ def _measured(given: argparse.Namespace, wanted: tuple[str, ...]) -> list[Sectio
     if "scale" in wanted:
         found["scale"] = scale.measure(quick=quick)
     if "cold" in wanted:
-        found["cold"] = cold.measure(quick=quick)
-    return [found[name] for name in PARTS if name in found]
+        found |= {section.key: section for section in cold.measure(quick=quick)}
+    return [found[name] for name in (*PARTS, "imports") if name in found]
 
 
 def _header(given: argparse.Namespace, seconds: float) -> dict[str, str]:

@@ -6,6 +6,7 @@ Cloud Custodian has a module of its own.
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import boto3
 
@@ -76,9 +77,18 @@ def alarm_threshold() -> str | None:
     return found
 
 
+_KEPT: WeakKeyDictionary[boto3.Session, dict[str, Any]] = WeakKeyDictionary()
+
+
 def _client(service: str) -> Any:
+    """Make a client once for each session, which is once for each incident: making one is most of what a read costs here."""
     make: Any = boto3.client  # one overload a service, and the name is an argument here
-    return make(service)
+    if boto3.DEFAULT_SESSION is None:
+        return make(service)
+    kept = _KEPT.setdefault(boto3.DEFAULT_SESSION, {})
+    if service not in kept:
+        kept[service] = make(service)
+    return kept[service]
 
 
 def _cap(functions: Any, name: str, at: int) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from cli.checks import LOOKS, Check, State
 from cli.deployment import Found, find
-from cli.doctor_checks import LOOKS, Check, State
 from cli.exits import Exit
 from cli.printing import show, show_json
 from unthrottle.audit.take_stock import FAILURES

@@ -1,4 +1,4 @@
-"""`unthrottle incidents`, `approve`, `reject`, `revert`, `keep`, `pause`, `resume`: the same as in Slack, without Slack."""
+"""`unthrottle incidents`, `approve`, `reject`, `snooze`, `revert`, `keep`, `pause`, `resume`: as in Slack, without Slack."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from unthrottle.codec import to_json
 from unthrottle.errors import BadInput
 from unthrottle.incident import Incident, Status
 from unthrottle.plan import before_and_after
-from unthrottle.slack_grammar import Pause, Resume
+from unthrottle.slack_grammar import Pause, Resume, Snooze
 
 RECENT = 50
 _VERBS: dict[str, Do] = {"approve": "approve", "reject": "reject", "revert": "revert", "keep": "keep"}
@@ -109,7 +109,7 @@ def _story(one: Incident) -> Iterator[tuple[str, str]]:
     for moment in one.timeline:
         yield f"  {moment.at:%Y-%m-%d %H:%M:%S}  {moment.event}  {moment.detail}".rstrip(), "dim"
     if one.is_open and one.question:
-        verbs = "approve or reject" if one.question.about == "approval" else "revert or keep"
+        verbs = "approve, reject or snooze" if one.question.about == "approval" else "revert or keep"
         yield f"It waits for a person: {verbs} {one.id}, until {one.question.expires_at:%Y-%m-%d %H:%M} UTC.", "yellow"
 
 
@@ -121,6 +121,18 @@ def decided(stack: str | None, region: str | None, profile: str | None, incident
     if refused:
         raise BadInput(refused.replace("`/unthrottle status`", "`unthrottle incidents`"))
     show([(f"Taken: {verb} {name}. `unthrottle incidents {name}` says when it is done.", "")])
+    return Exit.FINE
+
+
+def snoozed(stack: str | None, region: str | None, profile: str | None, incident_id: str, duration: str | None) -> Exit:
+    """Put an incident off. WRONG_INPUT when nobody is asked about it, or for a duration that is too long."""
+    length = span(duration) if duration else None
+    found = find(stack, region, profile, reads_only=False)
+    name = incident_id.strip().upper()
+    answer = found.control().carry_out(Snooze(incident_id=name, duration=length), found.person)
+    if not answer.startswith("Taken"):
+        raise BadInput(answer.replace("`/unthrottle status`", "`unthrottle incidents`"))
+    show([(f"Taken: snooze {name}. `unthrottle incidents {name}` says when it is done.", "")])
     return Exit.FINE
 
 
@@ -140,9 +152,12 @@ def resumed(stack: str | None, region: str | None, profile: str | None) -> Exit:
     return Exit.FINE
 
 
-def uninstall_check(stack: str | None, region: str | None, profile: str | None) -> Exit:
-    """Say which changes are still in force: without the stack nobody gives them back."""
-    found = find(stack, region, profile, reads_only=True)
+def uninstall_check(stack: str | None, region: str | None, profile: str | None, *, asks_back: bool = False) -> Exit:
+    """Say which changes are still in force: without the stack nobody gives them back. With `asks_back` ask for each.
+
+    NEEDS_ACTION while any is in force, also when it was asked back just now: the workflow needs a minute or two.
+    """
+    found = find(stack, region, profile, reads_only=not asks_back)
     held = [one for one in found.incidents.open_incidents() if one.status is Status.APPLIED]
     if not held:
         show([("No change of Unthrottle's is in force. The stack can be deleted; its incidents table stays.", "green")])
@@ -153,6 +168,17 @@ def uninstall_check(stack: str | None, region: str | None, profile: str | None) 
         lines.extend(
             (f"    by hand: {command}", "cyan") for command in (one.plan.way_back_commands if one.plan else ())
         )
-    lines.append(("Give each back first with `unthrottle revert ID`, or keep it with `unthrottle keep ID`.", "bold"))
+    if asks_back:
+        control = found.control()
+        lines.append((control.carry_out(Pause(duration=None), found.person), ""))
+        for one in held:
+            refused = control.decide(one.id, None, "revert", found.person)
+            lines.append((f"  {one.id}: {refused or 'it is being given back.'}", "yellow" if refused else "green"))
+        lines.append(("Look again in a few minutes: when none is in force, delete the stack.", "bold"))
+    else:
+        words = (
+            "Have them given back with --give-back (it also stops new changes), or keep one with `unthrottle keep ID`."
+        )
+        lines.append((words, "bold"))
     show(lines)
     return Exit.NEEDS_ACTION

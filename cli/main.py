@@ -188,6 +188,20 @@ _decision("keep", "Let a change stay for good.")
 
 
 @commands.command()
+def snooze(
+    incident_id: Annotated[str, typer.Argument(metavar="ID")],
+    duration: Annotated[str | None, typer.Argument(help="Such as 30m or 2h, at most 8h; without it an hour.")] = None,
+    stack: StackOption = None,
+    region: RegionOption = None,
+    profile: ProfileOption = None,
+) -> None:
+    """Put an approval, or what a person was paged for, off. Nothing is changed; it reminds once, later."""
+    from cli.incidents import snoozed  # noqa: PLC0415
+
+    raise typer.Exit(snoozed(stack, region, profile, incident_id, duration))
+
+
+@commands.command()
 def pause(
     duration: Annotated[str | None, typer.Argument(help="Such as 90m, 2h, 1d; without it until `resume`.")] = None,
     stack: StackOption = None,
@@ -222,11 +236,18 @@ def doctor(
 
 
 @commands.command(name="uninstall-check")
-def uninstall_check(stack: StackOption = None, region: RegionOption = None, profile: ProfileOption = None) -> None:
-    """Say what must be given back before the stack is deleted. Reads only."""
+def uninstall_check(
+    give_back: Annotated[
+        bool, typer.Option("--give-back", help="Stop new changes, and have every change that is in force given back.")
+    ] = False,
+    stack: StackOption = None,
+    region: RegionOption = None,
+    profile: ProfileOption = None,
+) -> None:
+    """Say what must be given back before the stack is deleted. Reads only, unless --give-back is said."""
     from cli.incidents import uninstall_check as check  # noqa: PLC0415
 
-    raise typer.Exit(check(stack, region, profile))
+    raise typer.Exit(check(stack, region, profile, asks_back=give_back))
 
 
 def _asked(error: typer.TyperException) -> str:

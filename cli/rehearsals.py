@@ -21,7 +21,7 @@ Document = dict[str, Any]
 def play(files: Sequence[Path], *, as_json: bool, mode: str | None, engine: str) -> Exit:
     """Play all files in their order and print the outcome. Returns the exit code."""
     chosen: EngineName = "durable" if engine == "durable" else "simulated"
-    scenarios = _read(files, mode, chosen)
+    scenarios = _read(files, mode)
     if scenarios is None:
         return Exit.WRONG_INPUT
     documents: list[Document] = []
@@ -42,14 +42,14 @@ def has_failed(document: Document) -> bool:
     return document["expectation"] == "not met" or any(not error["expected"] for error in document["errors"])
 
 
-def _read(files: Sequence[Path], mode: str | None, engine: EngineName) -> list[Scenario] | None:
+def _read(files: Sequence[Path], mode: str | None) -> list[Scenario] | None:
     """Read all files; None when one cannot be used, after saying why."""
     scenarios: list[Scenario] = []
     complaints: list[str] = []
     for file in files:
         try:
             scenario = load(file)
-            check(scenario, mode=mode, engine=engine)
+            check(scenario, mode=mode)
         except ScenarioError as error:
             complaints.append(str(error))
         except BadInput as error:

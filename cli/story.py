@@ -47,6 +47,9 @@ def lines(document: Document) -> Iterator[tuple[str, str]]:
         )
     throttled = document["final"]["throttled_minutes"]
     yield f"throttled minutes: lambda {throttled['lambda']}, dynamodb {throttled['dynamodb']}", ""
+    for place, state in document["final"].get("members", {}).items():
+        throttled = state["throttled_minutes"]
+        yield f"  in {place}: lambda {throttled['lambda']}, dynamodb {throttled['dynamodb']}", ""
 
 
 def _incident(incident: Document) -> Iterator[tuple[str, str]]:

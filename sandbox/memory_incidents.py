@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from unthrottle.errors import Busy, Conflict
+from unthrottle.errors import Busy, Conflict, OverBudget
 from unthrottle.incident import Incident, Wish
 from unthrottle.plan import SwitchToOnDemand
 from unthrottle.ports import Duplicate, Joined, Ledger, Opened
@@ -66,12 +66,16 @@ class MemoryIncidents:
         self._records[incident.id] = kept
         return written
 
-    def record_intent(self, incident: Incident, now: datetime) -> Incident:
-        """Write the record, take its resources and spend the action budget. Raises Busy, Conflict."""
+    def record_intent(self, incident: Incident, now: datetime, *, budget: int | None = None) -> Incident:
+        """Write the record, take its resources and spend the action budget. Raises Busy, OverBudget, Conflict."""
         for resource in incident.resources:
             holder = self._resources.get(resource, _Resource()).holder
             if holder not in {None, incident.id}:
                 raise Busy(resource, str(holder))
+        acted = self._acted.get((incident.account, incident.region), {})
+        spent = [by for by, at in acted.items() if now - at < _HOUR]
+        if budget is not None and len(spent) >= budget and incident.id not in spent:
+            raise OverBudget(len(spent), budget)
         changed = self._changes(incident)
         written = self.save(incident)
         if not changed:
@@ -107,11 +111,11 @@ class MemoryIncidents:
         return written
 
     def wish(self, incident_id: str, wish: Wish) -> bool:
-        """Note what a person wants done with an open incident's change. False: there is none, or it is closed."""
+        """Note what a person wants done with an open incident's change. False: there is none, it is closed, or just ending."""
         stored = self._records.get(incident_id)
-        if stored is None or not stored.is_open:
+        if stored is None or not stored.is_open or stored.settling is not None:
             return False
-        self._records[incident_id] = replace(stored, wish=wish)
+        self._records[incident_id] = replace(stored, wish=wish.over(stored.wish))
         return True
 
     def ledger(self, account: str, region: str, resources: Sequence[str], now: datetime) -> Ledger:

@@ -26,6 +26,9 @@ from scripts.runtime_api import QuietServer
 _CREDENTIAL = re.compile(r"Credential=([^/]+)/\d{8}/([^/]+)/([^/]+)/")
 _BY_SIGNING_NAME: Mapping[str, str] = {"monitoring": "cloudwatch"}
 
+_DETAILS = ("CancellationReasons", "Item")
+"""What DynamoDB says besides code and message (API reference, TransactWriteItems)."""
+
 Call = Callable[[], dict[str, Any]]
 Between = Callable[[str, str, Call], dict[str, Any]]
 """Called with service, operation and what makes the call; may do something before or after it, or not make it."""
@@ -37,10 +40,12 @@ class AwsBridge:
     def __init__(self, arrive: Callable[[datetime], None], between: Between) -> None:
         self.lock = threading.RLock()
         self._arrive, self._between = arrive, between
+        self._clients: dict[tuple[str, str, str], Any] = {}
         bridge = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body are two writes; the second would wait 40 ms for an answer
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -83,14 +88,7 @@ class AwsBridge:
         for key, value in headers.items():
             fields[key] = value
         request = AWSPreparedRequest("POST", self.url, fields, body, stream_output=False)
-        client = boto3.client(
-            _BY_SIGNING_NAME.get(name, name),  # type: ignore[call-overload]  # one overload for each service
-            region_name=region,
-            aws_access_key_id=access_key,
-            aws_secret_access_key="bridge",  # noqa: S106  opens nothing
-            aws_session_token=lower.get("x-amz-security-token", "bridge"),
-            config=Config(retries={"total_max_attempts": 1}),
-        )
+        client = self._client(name, region, access_key, lower.get("x-amz-security-token", "bridge"))
         service = client.meta.service_model.service_name
         operation, parameters = _read(lower, body)
         method = {value: key for key, value in client.meta.method_to_api_mapping.items()}[operation]
@@ -99,9 +97,26 @@ class AwsBridge:
         except ClientError as error:
             status = int(error.response["ResponseMetadata"]["HTTPStatusCode"])
             said = error.response["Error"]
-            return wire.failure(service, said.get("Code", ""), said.get("Message", ""), status, request)
+            details = {name: error.response[name] for name in _DETAILS if name in error.response}  # type: ignore[literal-required]
+            return wire.failure(
+                service, said.get("Code", ""), said.get("Message", ""), status, request, details=details
+            )
         found.pop("ResponseMetadata", None)
         return wire.success(service, operation, found, request)
+
+    def _client(self, name: str, region: str, access_key: str, token: str) -> Any:
+        """Make a client once for each set of credentials: making one takes longer than a call."""
+        known = (name, region, access_key)
+        if known not in self._clients:
+            self._clients[known] = boto3.client(
+                _BY_SIGNING_NAME.get(name, name),  # type: ignore[call-overload]  # one overload for each service
+                region_name=region,
+                aws_access_key_id=access_key,
+                aws_secret_access_key="bridge",  # noqa: S106  opens nothing
+                aws_session_token=token,
+                config=Config(retries={"total_max_attempts": 1}),
+            )
+        return self._clients[known]
 
 
 def _read(headers: Mapping[str, str], body: bytes) -> tuple[str, dict[str, Any]]:

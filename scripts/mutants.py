@@ -1,261 +1,209 @@
 """Would the tests notice if the code were wrong? Mutation testing of what must not be wrong.
 
-Each mutant is one small change of one module: a comparison, an `and`, a number, a condition turned round. A mutant is killed
-when the module's tests fail with it, or do not end; one that survives shows a line nobody checks. Each runs in a process
-of its own that sees the changed source in place of the module; no file is changed.
+Each mutant (`scripts.mutation`) is one small change of one module. It is killed when a test that runs the changed statement
+fails with it, or does not end; one that survives shows a line nobody checks. Which tests run a statement is measured first.
+Tests are loaded once; each mutant is a fork with the changed function put in its place, or, where the change acts at
+import, a fork that loads everything anew. No file is changed. Drawn examples are the same each time.
 
-    python -m scripts.mutants [GROUP ...] [--most N] [--seed S]
+What was measured is kept in .build/mutants and measured again only when the module or the test that decided has changed
+(--anew: all of it). Changes that no test can notice are listed with the reason in scripts/mutants-equivalent.txt.
+
+Why not a library: mutmut 3 changes neither constants of a module nor methods of dataclasses, where half of what decides
+here stands; cosmic-ray changes the files in place and starts a test run for each mutant, seconds instead of a tenth of one.
+
+    python -m scripts.mutants [GROUP ...] [--most N] [--seed S] [--anew] [--list-survivors] [--write-docs]
 """
 
 import argparse
-import ast
-import copy
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import io
 import os
 import random
-import signal
+import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+
+from scripts.mutant_runs import Measured, Saved, measure, remembered
+from scripts.mutation import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "layers" / "unthrottle"
+EQUIVALENT = ROOT / "scripts" / "mutants-equivalent.txt"
+DOCS = ROOT / "docs" / "faults.md"
+UNIT = ("tests/unit", "tests/edges")
+SAFETY = (
+    "tests/safety/test_reopen.py",
+    "tests/safety/test_wishes_and_agreements.py",
+    "tests/safety/test_worse_than_before.py",
+)
+ACTIONS = ("tests/faults/test_action_edges.py", "tests/adapters/test_actor.py", "tests/causes/test_plans.py")
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "guardrails": (
-        ("unthrottle/guardrails.py",),
-        ("tests/unit/test_guardrails.py", "tests/faults/test_guardrail_edges.py"),
-    ),
-    "causes": (("unthrottle/causes/*.py",), ("tests/causes/test_pool.py", "tests/causes/test_table.py")),
-    "planning": (
-        ("unthrottle/plan.py", "unthrottle/actions/planning.py"),
-        ("tests/unit/test_planning.py", "tests/unit/test_lambda_actions.py", "tests/unit/test_table_actions.py"),
-    ),
-    "give-back": (
+    "guardrails": (("guardrails.py",), (*UNIT, "tests/faults/test_guardrail_edges.py")),
+    "verification": (("verification.py", "symptom.py", "pressure.py"), (*UNIT, *SAFETY)),
+    "give-back": (("sweep.py", "reopen.py", "actions/same.py"), (*UNIT, *SAFETY)),
+    "lease": (("lease.py",), ("tests/edges/test_lease.py", "tests/safety/test_wishes_and_agreements.py")),
+    "actions": (
         (
-            "unthrottle/actions/cap_concurrency.py",
-            "unthrottle/actions/cap_event_source.py",
-            "unthrottle/actions/switch_to_on_demand.py",
-            "unthrottle/actions/raise_capacity.py",
-            "unthrottle/actions/cancel_backfill.py",
+            "actions/__init__.py",
+            "actions/cap_concurrency.py",
+            "actions/cap_event_source.py",
+            "actions/cancel_backfill.py",
+            "actions/raise_capacity.py",
+            "actions/switch_to_on_demand.py",
         ),
-        ("tests/unit/test_planning.py", "tests/unit/test_lambda_actions.py", "tests/unit/test_table_actions.py"),
+        (*UNIT, *ACTIONS, *SAFETY),
     ),
-    "front door": (("unthrottle/slack_front.py",), ("tests/slack/test_front_door.py", "tests/fuzz/test_front_door.py")),
+    "front door": (
+        (
+            "slack_front.py",
+            "slack_door.py",
+            "slack_grammar.py",
+            "adapters/slack_light.py",
+            "control.py",
+            "requested.py",
+        ),
+        (
+            *UNIT,
+            *SAFETY,
+            "tests/slack/test_door.py",
+            "tests/slack/test_front_door.py",
+            "tests/slack/test_grammar.py",
+            "tests/slack/test_known_requests.py",
+            "tests/fuzz/test_front_door.py",
+        ),
+    ),
+    "causes": (("causes/*.py",), ("tests/causes", "tests/edges")),
+    "planning": (("plan.py", "actions/planning.py"), (*UNIT, *ACTIONS, *SAFETY)),
 }
-"""What is mutated, and the tests that should notice. Patterns are relative to the library and to the project."""
-LOST = 99
-LONGEST_S = 60
-"""A mutant whose tests take longer has made something endless: killed."""
-
-_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-}
+"""What is mutated (in the library), and the tests that may notice: files, or folders with all their tests. Rehearsals of whole
+incidents are not among them: each takes seconds, and what only they notice is noticed late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant:
-    """One changed module. `what` says where and what."""
+class Row:
+    """One module's figures."""
 
     module: str
-    file: Path
-    source: str
-    what: str
+    made: int
+    equivalent: int
+    killed: int
+    is_whole: bool
+    """Whether every change of the module was tried."""
+
+    @property
+    def counted(self) -> int:
+        return self.made - self.equivalent
+
+    def __str__(self) -> str:
+        rate = f"{100 * self.killed / self.counted:.1f} %" if self.counted else "-"
+        survived = self.counted - self.killed
+        return f"| {self.module} | {self.made} | {self.equivalent} | {self.killed} | {survived} | {rate} |"
 
 
-def mutants(file: Path, module: str) -> Iterator[Mutant]:
-    """Make every mutant of a file, in the order of its lines."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for index, node in enumerate(_places(tree)):
-        for name, changed in _changes(node):
-            copied = copy.deepcopy(tree)
-            place = list(_places(copied))[index]
-            _put(place, changed)
-            line = getattr(node, "lineno", 0)
-            yield Mutant(
-                module=module,
-                file=file,
-                source=ast.unparse(ast.fix_missing_locations(copied)),
-                what=f"{file.name}:{line} {name}: {ast.unparse(node)[:90]}",
-            )
+HEAD = "| module | made | equivalent | killed | survived | rate |\n|---|---:|---:|---:|---:|---:|"
 
 
-def _places(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that may be changed: none in annotations, messages, decorators."""
-    skipped: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if node in skipped:
-            skipped.update(ast.iter_child_nodes(node))
-            continue
-        if isinstance(node, ast.FunctionDef):
-            skipped.update([*node.decorator_list, *([node.returns] if node.returns else [])])
-            skipped.update(
-                argument.annotation
-                for argument in ast.walk(node.args)
-                if isinstance(argument, ast.arg) and argument.annotation
-            )
-        if isinstance(node, ast.AnnAssign):
-            skipped.add(node.annotation)
-        if isinstance(node, ast.ClassDef):
-            skipped.update(node.decorator_list)
-        if isinstance(node, ast.JoinedStr):
-            skipped.update(ast.iter_child_nodes(node))
-        if isinstance(node, ast.Compare | ast.BoolOp | ast.BinOp | ast.UnaryOp | ast.Constant | ast.If | ast.IfExp):
-            yield node
+def equivalents() -> dict[str, str]:
+    """Read the changes that make no difference: `key => reason`, one a line."""
+    found = {}
+    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            key, _, reason = line.partition(" => ")
+            found[key.strip()] = reason.strip()
+    return found
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, object]]:
-    match node:
-        case ast.Compare(ops=[operator]) if type(operator) in _COMPARE:
-            yield f"{type(operator).__name__} -> {_COMPARE[type(operator)].__name__}", _COMPARE[type(operator)]()
-        case ast.BoolOp():
-            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-            yield f"{type(node.op).__name__} -> {type(other).__name__}", other
-        case ast.BinOp() if type(node.op) in _ARITHMETIC and not _is_text(node):
-            yield f"{type(node.op).__name__} -> {_ARITHMETIC[type(node.op)].__name__}", _ARITHMETIC[type(node.op)]()
-        case ast.UnaryOp(op=ast.Not()):
-            yield "not left out", None
-        case ast.Constant(value=bool() as truth):
-            yield f"{truth} -> {not truth}", not truth
-        case ast.Constant(value=int() | float() as number):
-            yield f"{number} -> {number + 1}", number + 1
-        case ast.If() | ast.IfExp() if isinstance(node.test, ast.Name | ast.Attribute | ast.Call):
-            yield "condition turned round", None
-        case _:
-            return
+def _of(patterns: Sequence[str]) -> Iterator[Mutant]:
+    inside = LIBRARY / "unthrottle"
+    for pattern in patterns:
+        for file in sorted(inside.glob(pattern)):
+            name = ".".join(file.relative_to(LIBRARY).with_suffix("").parts)
+            yield from mutants(file, name.removesuffix(".__init__"))
 
 
-def _is_text(node: ast.BinOp) -> bool:
-    sides = (node.left, node.right)
-    return any(
-        isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
-        for side in sides
-    )
-
-
-def _put(place: ast.AST, changed: object) -> None:
-    match place:
-        case ast.Compare():
-            place.ops = [changed]  # type: ignore[list-item]  # made by _changes for this node
-        case ast.BoolOp() | ast.BinOp():
-            place.op = changed  # type: ignore[assignment]
-        case ast.UnaryOp():
-            place.op, place.operand = ast.Not(), ast.UnaryOp(op=ast.Not(), operand=place.operand)
-        case ast.Constant():
-            place.value = changed  # type: ignore[assignment]
-        case ast.If() | ast.IfExp():
-            place.test = ast.UnaryOp(op=ast.Not(), operand=place.test)
-        case _:
-            raise TypeError(type(place).__name__)
-
-
-class _Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives the mutant where its module is imported."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self._mutant = mutant
-
-    def find_spec(self, name: str, _path: object, _target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name != self._mutant.module:
-            return None
-        return importlib.util.spec_from_loader(name, self, origin=str(self._mutant.file))
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__file__ = str(self._mutant.file)
-        exec(compile(self._mutant.source, str(self._mutant.file), "exec"), module.__dict__)  # noqa: S102  our own code
-
-
-def is_killed(mutant: Mutant, tests: Sequence[str]) -> bool:
-    """Run the tests against a mutant, in a child of this process, and say whether they noticed."""
-    child = os.fork()
-    if child == 0:
-        signal.alarm(LONGEST_S)
-        code = LOST
-        try:
-            sys.meta_path.insert(0, _Instead(mutant))
-            code = _tested(tests)
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    if os.waitstatus_to_exitcode(status) in {LOST, 4, 5}:  # pytest: wrong usage, no tests
-        raise RuntimeError(f"The tests of {mutant.what} did not run.")
-    return status != 0
-
-
-def _tested(tests: Sequence[str]) -> int:
-    import pytest  # noqa: PLC0415  loaded by the parent already
-
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-o", "filterwarnings=", *tests]))
-
-
-def _unchanged(mutant: Mutant) -> Mutant:
-    source = ast.unparse(ast.parse(mutant.file.read_text(encoding="utf-8")))
-    return Mutant(module=mutant.module, file=mutant.file, source=source, what="no change")
-
-
-def _of(patterns: Sequence[str]) -> list[Mutant]:
-    files = [file for pattern in patterns for file in sorted(LIBRARY.glob(pattern)) if file.name != "__init__.py"]
-    return [
-        mutant
-        for file in files
-        for mutant in mutants(file, str(file.relative_to(LIBRARY).with_suffix("")).replace("/", "."))
+def _tests(named: Sequence[str]) -> list[str]:
+    files = [
+        file
+        for name in named
+        for file in (sorted(Path(name).glob("test_*.py")) if Path(name).is_dir() else [Path(name)])
     ]
+    return list(dict.fromkeys(str(file) for file in files if file.exists()))
+
+
+def _rows(wanted: Sequence[Mutant], measured: Measured, same: dict[str, str]) -> tuple[list[Row], list[Mutant]]:
+    rows: list[Row] = []
+    survivors: list[Mutant] = []
+    for file in dict.fromkeys(mutant.file for mutant in wanted):
+        of_file = [mutant for mutant in wanted if mutant.file == file]
+        mine = [mutant for mutant in of_file if mutant.key in measured]
+        alive = [mutant for mutant in mine if measured[mutant.key] is None]
+        equal = [mutant for mutant in alive if mutant.key in same]
+        name = str(file.relative_to(LIBRARY / "unthrottle"))
+        killed = len(mine) - len(alive)
+        is_whole = len(mine) == len(of_file)
+        rows.append(Row(module=name, made=len(mine), equivalent=len(equal), killed=killed, is_whole=is_whole))
+        survivors.extend(mutant for mutant in alive if mutant.key not in same)
+    return rows, survivors
+
+
+def _tell_stale(every: Sequence[Mutant], measured: Measured, same: Mapping[str, str]) -> None:
+    """Name what is listed as equivalent and is noticed, or is no change of its module any more."""
+    for mutant in every:
+        if mutant.key in same and measured.get(mutant.key) is not None:
+            print(f"listed as equivalent, but {measured[mutant.key]} notices it: {mutant.key}", flush=True)
+    made = {mutant.key for mutant in every}
+    modules = {key.split(" | ")[0] for key in made}
+    for key in same:
+        if key not in made and key.split(" | ")[0] in modules:
+            print(f"listed as equivalent, but there is no such change any more: {key}", flush=True)
+
+
+def _write_docs(rows: Sequence[Row]) -> None:
+    """Put the figures into the page; rows of modules that were not measured now, or not wholly, stay."""
+    text = DOCS.read_text(encoding="utf-8")
+    begin, end = "<!-- mutants: begin -->\n", "<!-- mutants: end -->"
+    before, rest = text.split(begin, 1)
+    kept, after = rest.split(end, 1)
+    known = {match[1]: line for line in kept.splitlines() if (match := re.match(r"\| ([\w/]+\.py) \|", line))}
+    known.update({row.module: str(row) for row in rows if row.is_whole and row.made})
+    DOCS.write_text("".join([before, begin, HEAD, "\n", "\n".join(known.values()), "\n", end, after]), encoding="utf-8")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Mutate and test. Prints a line per survivor and a table."""
+    """Mutate and test. Prints a line for each survivor, and a table."""
     parser = argparse.ArgumentParser(prog="python -m scripts.mutants")
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []], help="all, if none is named")
     parser.add_argument("--most", type=int, default=0, help="at most so many mutants of a group, drawn by the seed")
     parser.add_argument("--seed", type=int, default=1)
-    wanted = parser.parse_args(arguments)
+    parser.add_argument("--only", default="", help="only modules whose path holds this")
+    parser.add_argument("--anew", action="store_true", help="believe nothing that was measured before")
+    parser.add_argument("--list-survivors", action="store_true", help="run nothing; tell what the last run found")
+    parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/faults.md")
+    asked = parser.parse_args(arguments)
     os.chdir(ROOT)
-    import boto3  # noqa: F401, PLC0415  loaded once, for every child
-    import pytest  # noqa: F401, PLC0415
-
-    rows = []
-    for name in wanted.group or GROUPS:
+    same, rows = equivalents(), []
+    for name in asked.group or GROUPS:
         patterns, named = GROUPS[name]
-        tests = [test for test in named if Path(test).exists()]
-        every = _of(patterns)
-        if wanted.most and len(every) > wanted.most:
-            every = random.Random(wanted.seed).sample(every, wanted.most)  # noqa: S311
-        began, survivors = time.monotonic(), []
-        if is_killed(_unchanged(every[0]), tests):
-            raise SystemExit(f"The tests of {name} fail without any mutant; nothing was measured.")
-        for number, mutant in enumerate(every, start=1):
-            if not is_killed(mutant, tests):
-                survivors.append(mutant)
-                print(f"survived  {mutant.what}", flush=True)
-            if number % 50 == 0:
-                print(f"  {name}: {number} of {len(every)}", file=sys.stderr, flush=True)
-        killed = len(every) - len(survivors)
-        rows.append(f"| {name} | {len(every)} | {killed} | {100 * killed / max(1, len(every)):.0f} % |")
-        print(f"{rows[-1]}  {time.monotonic() - began:.0f} s", flush=True)
-    print("\n".join(["| group | mutants | killed | rate |", "|---|---:|---:|---:|", *rows]))
+        every = [mutant for mutant in _of(patterns) if asked.only in str(mutant.file)]
+        if asked.most and len(every) > asked.most:
+            every = random.Random(asked.seed).sample(every, asked.most)  # noqa: S311
+            asked.write_docs = False  # a sample is no figure
+        if not every:
+            continue
+        saved = Saved(ROOT / ".build" / "mutants" / f"{name.replace(' ', '-')}.json", anew=asked.anew)
+        began = time.monotonic()
+        measured = remembered(every, saved) if asked.list_survivors else measure(every, _tests(named), saved)
+        figures, survivors = _rows(every, measured, same)
+        rows.extend(figures)
+        for mutant in survivors:
+            print(f"survived  {mutant.where}  {mutant.key}", flush=True)
+        if not asked.list_survivors:
+            print(f"{name}: {len(every)} mutants, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        _tell_stale(every, measured, same)
+    print(HEAD + "\n" + "\n".join(str(row) for row in rows if row.made))
+    if asked.write_docs:
+        _write_docs(rows)
     return 0
 
 

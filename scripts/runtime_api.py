@@ -61,6 +61,7 @@ class RuntimeApi:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body are two writes; the second would wait 40 ms for an answer
 
             def do_GET(self) -> None:  # GET …/invocation/next blocks until there is an event
                 request_id, body = api._events.get()
@@ -189,10 +190,17 @@ class FunctionProcess:
 
     def peak_mb(self) -> float | None:
         """The most memory the process has held. None where the system does not tell."""
+        return self._memory_mb("VmHWM:")
+
+    def held_mb(self) -> float | None:
+        """The memory the process holds now. None where the system does not tell."""
+        return self._memory_mb("VmRSS:")
+
+    def _memory_mb(self, what: str) -> float | None:
         status = Path(f"/proc/{self.process.pid}/status")
         if not status.exists():
             return None
-        found = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), None)
+        found = next((line for line in status.read_text().splitlines() if line.startswith(what)), None)
         return None if found is None else int(found.split()[1]) / 1024
 
     def output(self) -> str:

@@ -3,13 +3,13 @@
 from functools import cache
 from typing import Any
 
-from unthrottle.wiring import Audit, audit_from_environment
+from unthrottle.entry.audit import Audit
 
 
 @cache
 def _audit() -> Audit:
     """Make the adapters at the first run, not at import: a broken setting is then an error that says so."""
-    return audit_from_environment()
+    return Audit.from_environment()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

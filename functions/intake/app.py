@@ -6,13 +6,13 @@ Called by EventBridge for both alarm detail-types, or by an alarm directly. Know
 from functools import cache
 from typing import Any
 
-from unthrottle.wiring import Intake, intake_from_environment
+from unthrottle.entry.intake import Intake
 
 
 @cache
 def _intake() -> Intake:
     """Make the adapters at the first event, not at import: a broken setting is then an error that says so."""
-    return intake_from_environment()
+    return Intake.from_environment()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

@@ -4,19 +4,30 @@ The story itself is `unthrottle.workflow`. Between its steps the execution sleep
 after a crash, this handler runs again from the top and the SDK replays the steps already done.
 """
 
-from functools import cache
-from typing import Any
+import gc
 
-from aws_durable_execution_sdk_python import DurableContext, durable_execution
+# What is imported stays: looking for garbage among it would be a tenth of a cold start.
+gc.disable()
 
-from unthrottle.adapters.durable import DurableRun
-from unthrottle.wiring import Respond, respond_from_environment
+from functools import cache  # noqa: E402  after the line above
+from typing import Any  # noqa: E402
+
+from aws_durable_execution_sdk_python import DurableContext, durable_execution  # noqa: E402
+
+from unthrottle.adapters.durable import DurableRun  # noqa: E402
+from unthrottle.entry.respond import Respond  # noqa: E402
+from unthrottle.wiring import clients_shared_with_boto3  # noqa: E402
+
+_CLIENTS = clients_shared_with_boto3()
+
+gc.freeze()
+gc.enable()
 
 
 @cache
 def _respond() -> Respond:
     """Make the adapters at the first event, not at import: a broken setting is then an error that says so."""
-    return respond_from_environment()
+    return Respond.from_environment(_CLIENTS)
 
 
 @durable_execution

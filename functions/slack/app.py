@@ -11,7 +11,7 @@ gc.disable()
 from functools import cache  # noqa: E402  after the line above
 from typing import Any  # noqa: E402
 
-from unthrottle.wiring import SlackDoor, slack_from_environment  # noqa: E402
+from unthrottle.entry.slack import SlackDoor  # noqa: E402
 
 gc.freeze()
 gc.enable()
@@ -20,7 +20,7 @@ gc.enable()
 @cache
 def _slack() -> SlackDoor:
     """Make the adapters at the first request, not at import: a broken setting is then an error that says so."""
-    return slack_from_environment()
+    return SlackDoor.from_environment()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

@@ -6,13 +6,13 @@ Overdue leases, incidents whose execution is gone, reports that were not sent.
 from functools import cache
 from typing import Any
 
-from unthrottle.wiring import Sweep, sweep_from_environment
+from unthrottle.entry.sweep import Sweep
 
 
 @cache
 def _sweep() -> Sweep:
     """Make the adapters at the first run, not at import: a broken setting is then an error that says so."""
-    return sweep_from_environment()
+    return Sweep.from_environment()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

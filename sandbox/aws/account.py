@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from sandbox.aws.bulk_api import BulkApi
 from sandbox.aws.calls import Handler, Request
 from sandbox.aws.dynamodb_api import DynamoDbApi
 from sandbox.aws.lambda_api import LambdaApi
@@ -18,6 +19,7 @@ from sandbox.aws.records import (
     ON_DEMAND_WARM_READ,
     ON_DEMAND_WARM_WRITE,
     Billing,
+    BulkRecord,
     FunctionRecord,
     IndexRecord,
     InvokeConfig,
@@ -51,6 +53,7 @@ class EmbeddedAccount:
         self.concurrency_limit, self.unreserved_floor = concurrency_limit, unreserved_floor
         self.functions: dict[str, FunctionRecord] = {}
         self.tables: dict[str, TableRecord] = {}
+        self.bulk_operations: list[BulkRecord] = []
         self.mappings: dict[str, MappingRecord] = {}
         self.version = 0
         self.calendar_state: Literal["OPEN", "CLOSED"] = "OPEN"
@@ -61,6 +64,7 @@ class EmbeddedAccount:
         self.handlers: list[Handler] = [
             LambdaApi(self).handle,
             DynamoDbApi(self).handle,
+            BulkApi(self).handle,
             ScalingApi(self).handle,
             OperationsApi(self).handle,
         ]

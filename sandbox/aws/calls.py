@@ -47,6 +47,14 @@ class ProcessDied(BaseException):
     """The process was killed in the middle of a call. Not an Exception: nothing in a process survives that."""
 
 
+class DiedInThread(OSError):
+    """The same inside the thread in which the durable SDK writes checkpoints.
+
+    The SDK tells its other threads of errors only, and would wait for ever for a thread that was killed; so this is an
+    error, under which everything else of the invocation ends, and the durable engine takes it for a death.
+    """
+
+
 class NotEmulatedError(NotImplementedError):
     """Nothing here answers this call truthfully; moto would answer it wrongly."""
 
@@ -126,6 +134,9 @@ class Call:
     role: str | None
     session_name: str | None
     result: str
+    account: str | None = None
+    region: str = ""
+    """Where it went: the account of the role that signed (None: plain credentials), and the Region."""
 
     @property
     def call(self) -> str:

@@ -24,15 +24,16 @@ from sandbox.aws import insights, metric_math
 from sandbox.aws.alarm_api import AlarmApi
 from sandbox.aws.alarms import AlarmEvaluator
 from sandbox.aws.calls import Answer, Refuse, Request, Respond
-from sandbox.aws.cloudwatch_store import Floats, MetricStore, UnknownStatisticError
+from sandbox.aws.cloudwatch_store import Floats, MetricStore, RuleReport, UnknownStatisticError
 
 MOST_QUERIES = 500
 MOST_DATAPOINTS = 100_800
+MOST_CONTRIBUTORS = 25
+"""Of the rules that DynamoDB makes (DynamoDB guide, Contributor Insights); rules of others have more, and are not here."""
 MOST_STATISTICS = 1_440
 METRICS_A_PAGE = 500
 _ID = re.compile(r"[a-z][A-Za-z0-9_]*")
 _LONGEST_EXPRESSION = 2_048
-RuleReport = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 class _RefusedError(Exception):
@@ -56,7 +57,7 @@ class _Result:
 class CloudWatchApi:
     """Handler of CloudWatch calls for one account and Region. Without *alarms* there are none.
 
-    *rule_report* answers GetInsightRuleReport from its parameters (contributor insights of a table); None: no rule.
+    *rule_report* answers GetInsightRuleReport from its parameters (contributor insights of a table); None: the store's.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class CloudWatchApi:
         account_id: str,
         region: str,
         alarms: AlarmEvaluator | None = None,
-        rule_report: RuleReport = lambda _: None,
+        rule_report: RuleReport | None = None,
     ) -> None:
         self._store, self._account, self._region = store, account_id, region
         self._reports = rule_report
@@ -231,7 +232,11 @@ class CloudWatchApi:
         return {"Metrics": views, "NextToken": _to_token(following, 0) if following < len(found) else None}
 
     def _rule_report(self, request: Request) -> Mapping[str, Any]:
-        report = self._reports(request.parameters)
+        if int(request.parameters.get("MaxContributorCount") or 10) > MOST_CONTRIBUTORS:
+            raise _RefusedError(
+                "InvalidParameterValue", f"MaxContributorCount is at most {MOST_CONTRIBUTORS} for this rule."
+            )
+        report = (self._reports or self._store.rule_report)(request.parameters)
         if report is None:
             name = request.parameters["RuleName"]
             raise _RefusedError("ResourceNotFoundException", f"The rule {name} does not exist.")

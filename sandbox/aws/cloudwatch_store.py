@@ -9,16 +9,17 @@ buckets are aligned to their period; a minute can be read only `delay_minutes` a
 Metrics that AWS sends every five minutes are simply written every five minutes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+RuleReport = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 Statistic = Literal["Sum", "Minimum", "Maximum", "SampleCount", "Average"]
 STATISTICS: tuple[str, ...] = ("Sum", "Minimum", "Maximum", "SampleCount", "Average")
 Dimensions = tuple[tuple[str, str], ...]
@@ -85,6 +86,8 @@ class MetricStore:
         self._metrics: list[Metric] = []
         self._by_name: dict[tuple[str, str], list[int]] = {}
         self._overridden: dict[int, int] = {}
+        self.rule_report: RuleReport = lambda _: None
+        """What Contributor Insights has counted, by the parameters of GetInsightRuleReport; None: there is no such rule."""
 
     # -- writing ----------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from sandbox.aws.calls import (
     TRUNCATED,
     Answer,
     Call,
+    DiedInThread,
     Fault,
     Handler,
     Identity,
@@ -173,14 +174,14 @@ class Gate:
         fault = self._fault(request)
         if fault is not None and fault in BEFORE:
             self._record(request, fault)
-            raise _breakdown(fault, sent)
+            raise _breakdown(fault, request, sent)
         if fault is not None and fault not in AFTER:
             return self._refuse(request, sent, Refuse(code=fault, message=f"{request.call} was made to fail."))
         response = self._answer(request, sent, onward, lost=fault)
         if fault in {MALFORMED, TRUNCATED} and response is not None:
             return wire.spoilt(response, cut=fault == TRUNCATED)
         if fault is not None:
-            raise _breakdown(fault, sent)
+            raise _breakdown(fault, request, sent)
         return response
 
     def _answer(
@@ -244,6 +245,8 @@ class Gate:
                 role=request.role,
                 session_name=request.session_name,
                 result=result,
+                account=request.account,
+                region=request.region,
             )
         )
 
@@ -294,9 +297,10 @@ class Gate:
         self._identities[found[1]] = Identity(role=name, session_name=session, account=role[1])
 
 
-def _breakdown(fault: str, sent: AWSPreparedRequest) -> BaseException:
+def _breakdown(fault: str, request: Request, sent: AWSPreparedRequest) -> BaseException:
     if fault in {CRASH_BEFORE, CRASH_AFTER}:
-        return ProcessDied(f"{fault} at {sent.url}")
+        in_thread = request.call == "lambda.CheckpointDurableExecution"
+        return (DiedInThread if in_thread else ProcessDied)(f"{fault} at {sent.url}")
     if fault == REFUSED:
         return EndpointConnectionError(endpoint_url=sent.url)
     return ReadTimeoutError(endpoint_url=sent.url)

@@ -5,7 +5,7 @@ assume a role, the caller's policies and the role's trust must both say yes (AWS
 when the trust names the caller; both is stricter). A call that is not allowed gets AWS's refusal, and is remembered.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ from sandbox.aws.iam_policy import Allowed, Asked, Denied, Statement, Verdict, j
 if TYPE_CHECKING:
     from sandbox.aws.account import EmbeddedAccount
 
+SERVICE_CONTROL = "service control policy"
+"""The label of a statement that stands for an organisation's service control policy."""
 _CODES: Mapping[str, str] = {"sts": "AccessDenied", "sns": "AuthorizationError"}
 """What services that speak XML call it; the others say AccessDeniedException."""
 
@@ -42,34 +44,65 @@ class Refusal:
     by: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSide:
+    """Another account that calls go to: what is in it (for one Region), its own roles, and its organisation's denies.
+
+    An action that a service control policy denies is denied whatever the role's policies say (AWS: IAM user guide, "Policy
+    evaluation logic"). `roles` is empty for the own account in another Region, whose roles are those of home.
+    """
+
+    account: "EmbeddedAccount"
+    roles: Mapping[str, Role]
+    denies: tuple[Statement, ...] = ()
+
+
 class PolicyGate:
     """Judges calls. *roles* go by the names under which the gate knows who signed; a call of nobody is refused.
 
-    `used` collects the grants that calls needed: (role, label of the statement, action). `refusals` are the calls that
-    were not let through.
+    `used` collects the grants that calls needed: (role, label of the statement, action), a member's with its account id
+    before the role. `refusals` are the calls that were not let through.
     """
 
-    def __init__(self, roles: Mapping[str, Role], account: "EmbeddedAccount", *, durable_function_arn: str) -> None:
+    def __init__(
+        self,
+        roles: Mapping[str, Role],
+        account: "EmbeddedAccount",
+        *,
+        durable_function_arn: str,
+        members: Sequence[MemberSide] = (),
+    ) -> None:
         self.roles = dict(roles)
+        for member in members:
+            self.roles |= {f"{member.account.account_id}/{name}": role for name, role in member.roles.items()}
         self.used: set[tuple[str, str, str]] = set()
         self.refusals: list[Refusal] = []
         self._account = account
+        self._places = {(one.account.account_id, one.account.region): one.account for one in members}
+        self._denies = {one.account.account_id: one.denies for one in members}
         self._durable_function_arn = durable_function_arn
-        self._by_arn = {role.arn: role for role in roles.values()}
+        self._by_arn = {role.arn: role for role in self.roles.values()}
 
     def handle(self, request: Request) -> Refuse | None:
         """Refuse the call, or leave it to those who answer it."""
-        role = self.roles.get(request.role or "")
-        statements = role.statements if role else ()
-        for asked in permissions(request, self._account, self._durable_function_arn):
+        name = self._name(request)
+        role = self.roles.get(name)
+        statements = (*self._denies.get(request.account or "", ()), *(role.statements if role else ()))
+        place = self._places.get((request.account or "", request.region), self._account)
+        for asked in permissions(request, place, self._durable_function_arn):
             verdict = judge(statements, asked)
             if isinstance(verdict, Allowed):
                 verdict = self._trusted(request, role, asked) or verdict
             if isinstance(verdict, Denied):
                 return self._refuse(request, role, asked, verdict)
             action = next(one for one in verdict.by.actions if one.lower() == asked.action.lower() or "*" in one)
-            self.used.add((request.role or "", verdict.by.label, action))
+            self.used.add((name, verdict.by.label, action))
         return None
+
+    def _name(self, request: Request) -> str:
+        """The name of the role that signed; one of a member account bears the account's id before it."""
+        abroad = f"{request.account}/{request.role}"
+        return abroad if abroad in self.roles else request.role or ""
 
     def unused(self) -> frozenset[tuple[str, str, str]]:
         """Grants that no call needed so far."""
@@ -82,7 +115,8 @@ class PolicyGate:
         if request.call != "sts.AssumeRole" or target is None:
             return None
         principal = caller.arn if caller else ""
-        trust = Asked(action=asked.action, resource="*", context=asked.context, principal=principal)
+        context = {**asked.context, "aws:PrincipalArn": principal}
+        trust = Asked(action=asked.action, resource="*", context=context, principal=principal)
         verdict = judge(target.trust, trust)
         return verdict if isinstance(verdict, Denied) else None
 
@@ -93,7 +127,7 @@ class PolicyGate:
         why = (
             f"because no identity-based policy allows the {asked.action} action"
             if by is None
-            else "with an explicit deny in an identity-based policy"
+            else f"with an explicit deny in {'a service control' if by == SERVICE_CONTROL else 'an identity-based'} policy"
         )
         return Refuse(
             code=_CODES.get(request.service, "AccessDeniedException"),

@@ -119,6 +119,17 @@ class IndexRecord:
     max_on_demand_write: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkRecord:
+    """One bulk operation of DynamoDB into a table. `end` None: it goes on and on."""
+
+    arn: str
+    table: str
+    start: datetime
+    end: datetime | None
+    max_write: int | None = None
+
+
 @dataclass(slots=True, kw_only=True)
 class TableRecord:
     """One table.

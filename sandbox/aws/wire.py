@@ -40,8 +40,16 @@ def success(service: str, operation: str, parsed: Mapping[str, Any], request: AW
     return _response(request, int(result["status_code"]), dict(result["headers"]), result["body"])
 
 
-def failure(service: str, code: str, message: str, status: int, request: AWSPreparedRequest) -> AWSResponse:
-    """Serialise an AWS error. `code` need not be declared in the service model."""
+def failure(
+    service: str,
+    code: str,
+    message: str,
+    status: int,
+    request: AWSPreparedRequest,
+    *,
+    details: Mapping[str, Any] | None = None,
+) -> AWSResponse:
+    """Serialise an AWS error. `code` need not be declared in the service model; *details* are further fields of it."""
     headers = {"x-amzn-requestid": _REQUEST_ID}
     if protocol_of(service, request) in {"query", "rest-xml", "ec2"}:
         headers["Content-Type"] = "text/xml"
@@ -52,9 +60,8 @@ def failure(service: str, code: str, message: str, status: int, request: AWSPrep
         return _response(request, status, headers, body)
     headers |= {"Content-Type": "application/json", "x-amzn-errortype": code}
     # Lambda says Message and Type, DynamoDB says message: with all of them every client finds its own.
-    return _response(
-        request, status, headers, json.dumps({"__type": code, "message": message, "Message": message, "Type": "User"})
-    )
+    body = json.dumps({**(details or {}), "__type": code, "message": message, "Message": message, "Type": "User"})
+    return _response(request, status, headers, body)
 
 
 def spoilt(response: AWSResponse, *, cut: bool) -> AWSResponse:

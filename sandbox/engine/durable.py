@@ -18,6 +18,7 @@ from aws_durable_execution_sdk_python.exceptions import DurableExecutionsError
 from aws_durable_execution_sdk_python.lambda_service import LambdaClient
 from botocore.exceptions import BotoCoreError, ClientError
 
+from sandbox.aws.calls import CRASH_AFTER, CRASH_BEFORE, ProcessDied
 from sandbox.aws.gate import Answer, Refuse, Request, Respond
 from sandbox.engine.executions import Reply, State
 from sandbox.engine.journal import Document, Journal
@@ -162,6 +163,8 @@ class DurableService(Timetable[Journal]):
         try:
             output = self._invoke(entry.envelope(_token(entry)), context)
         except (BotoCoreError, ClientError, DurableExecutionsError, RuntimeError, OSError) as error:
+            if str(error).startswith((CRASH_BEFORE, CRASH_AFTER)):  # from the SDK's own thread, see DiedInThread
+                raise ProcessDied(str(error)) from error
             self._invocation_failed(entry, error)
             return
         entry.failed_invocations = 0

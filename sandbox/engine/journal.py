@@ -40,6 +40,7 @@ class Journal:
     """Operations that changed while nothing ran: told to the next invocation."""
     token: int = 0
     failed_invocations: int = 0
+    deaths: int = 0
     result: str | None = None
     error: Document | None = None
     last_answer: tuple[str, list[Document], Document] | None = None

@@ -61,6 +61,7 @@ class Execution:
     due: datetime | None
     state: State = State.RUNNING
     journal: list[Operation] = field(default_factory=list)
+    deaths: int = 0
 
 
 class SerDesError(Exception):

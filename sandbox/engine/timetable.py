@@ -13,7 +13,9 @@ from sandbox.aws.gate import ProcessDied
 from sandbox.engine.executions import Ending, NameTakenError, State, execution_arn
 
 RESTART = timedelta(seconds=5)
-"""After a process died, until the execution is taken up again."""
+"""After a process died, until the execution is taken up again: as long as AWS's local runner of durable functions waits."""
+LONGEST_RESTART = timedelta(hours=1)
+"""Each further death in a row doubles the pause, up to this. A belief: AWS does not say how often the service tries."""
 LIFE = timedelta(days=90)
 """How long an execution may take in all, as `template.yaml` says."""
 FUNCTION_ARN = "arn:aws:lambda:eu-west-1:111122223333:function:respond"
@@ -28,6 +30,8 @@ class Entry(Protocol):
     started_at: datetime
     due: datetime | None
     state: State
+    deaths: int
+    """How often in a row its process died. One that only ever dies is due, and yet nobody's hope."""
 
 
 E = TypeVar("E", bound=Entry)
@@ -89,9 +93,12 @@ class Timetable(ABC, Generic[E]):
         try:
             self._run(entry, now)
         except ProcessDied:
-            entry.due = self._clock() + RESTART
+            entry.due = self._clock() + min(RESTART * 2 ** min(entry.deaths, 20), LONGEST_RESTART)
+            entry.deaths += 1
             self._restarted()
+        else:
+            entry.deaths = 0
 
     def _end(self, entry: E, state: State, *, result: object = None, error: str | None = None) -> None:
-        entry.state = state
+        entry.state, entry.due = state, None  # an answer that came while it ran has nothing left to wake
         self.endings.append(Ending(name=entry.name, at=self._clock(), state=state, result=result, error=error))

@@ -7,9 +7,11 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from sandbox.aws.calls import ALWAYS
+
+Engine = Literal["simulated", "durable"]
 
 AWS: Final[Mapping[str, tuple[str, ...]]] = {
     "throttled": ("ThrottlingException", "TooManyRequestsException"),
@@ -49,13 +51,15 @@ SLACK_CODES: Final = {
     "validation": ("invalid_blocks",),
     "conflict": ("ratelimited",),
 }
+DURABLE: Final = frozenset({"lambda.CheckpointDurableExecution", "lambda.GetDurableExecutionState"})
+"""The calls by which the durable SDK keeps what was done."""
 CRASHES: Final = frozenset({"process dies before", "process dies after"})
 LASTING: Final = 6
 """In how many ways, drawn, each call breaks for good."""
 FOR_A_WHILE: Final = 12
 """As often as a step makes a call before it gives up: four attempts of three tries each."""
 AGAIN_AND_AGAIN: Final = 4
-"""How often a process dies at the same call where it does so more than once; each death costs a start."""
+"""How often a process dies at the same call where it does so more than once, and not for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +80,22 @@ class Case:
     error: str
     nth: int
     times: int
+    engine: Engine = "simulated"
+
+    @property
+    def dies_for_good(self) -> bool:
+        """Whether every process that comes to this call dies there: only other functions can put things right."""
+        return self.kind in CRASHES and self.times == ALWAYS
+
+    @property
+    def breaks_the_service(self) -> bool:
+        """Whether the fault is in the durable service itself, which then may end the execution: the sweep has the rest."""
+        return self.engine == "durable" and self.call in DURABLE
 
     def __str__(self) -> str:
         often = {1: "once", ALWAYS: "for good"}.get(self.times, f"{self.times} times")
-        return f"{self.scene}: {self.call} #{self.nth} {self.error} {often}"
+        engine = "" if self.engine == "simulated" else f" ({self.engine})"
+        return f"{self.scene}: {self.call} #{self.nth} {self.error} {often}{engine}"
 
 
 def kinds_of(call: str) -> Mapping[str, tuple[str, ...]]:
@@ -89,7 +105,7 @@ def kinds_of(call: str) -> Mapping[str, tuple[str, ...]]:
     return HTTP if call.startswith("dagy.") else AWS
 
 
-def cases(scene: str, called: Called, seed: int) -> list[Case]:
+def cases(scene: str, called: Called, seed: int, engine: Engine = "simulated") -> list[Case]:
     """List every run for one scene: each call in each way once, and each call in some ways for good.
 
     Which occurrence of the call it is, is drawn: as often one up to the first change as any of all. What breaks for good
@@ -103,11 +119,23 @@ def cases(scene: str, called: Called, seed: int) -> list[Case]:
         lasting = set(draw.sample(sorted(kinds), min(LASTING, len(kinds))))
         for kind, words in kinds.items():
             nth = draw.choice([draw.randint(1, min(total, late)), draw.randint(1, total)])
-            found.append(Case(scene=scene, call=call, kind=kind, error=draw.choice(words), nth=nth, times=1))
+            found.append(
+                Case(scene=scene, call=call, kind=kind, error=draw.choice(words), nth=nth, times=1, engine=engine)
+            )
             if kind in lasting:
-                times = AGAIN_AND_AGAIN if kind in CRASHES else draw.choice([ALWAYS, FOR_A_WHILE])
+                times = draw.choice([ALWAYS, AGAIN_AND_AGAIN if kind in CRASHES else FOR_A_WHILE])
                 first = draw.choice([1, late]) if late <= total else 1
-                found.append(Case(scene=scene, call=call, kind=kind, error=draw.choice(words), nth=first, times=times))
+                found.append(
+                    Case(
+                        scene=scene,
+                        call=call,
+                        kind=kind,
+                        error=draw.choice(words),
+                        nth=first,
+                        times=times,
+                        engine=engine,
+                    )
+                )
     return found
 
 

@@ -20,6 +20,7 @@ Document = Mapping[str, Any]
 
 EFFECTIVE = frozenset({"ok", *AFTER})
 """Results of calls that had their effect, whether the bot knows it or not."""
+_OF_THE_SERVICE = ("CheckpointError", "GetExecutionStateError")
 _WRITES = frozenset({"PutItem", "UpdateItem", "TransactWriteItems"})
 _CANARIES = ("xoxb-sandbox", "dagy-sandbox-token", "sandbox-signing-secret")
 """The sandbox's secrets; wherever one of them is read, a real one would have been."""
@@ -45,6 +46,8 @@ class Played:
     """How many calls an undisturbed run of the same scenario makes."""
     state_broken: bool
     """Whether the fault takes away the bot's own memory for good, so that not even an incident can be opened."""
+    service_broken: bool = False
+    """Whether the durable service itself is broken: it may end an execution, and the sweep takes over."""
 
 
 def violated(run: Played) -> list[str]:
@@ -94,8 +97,21 @@ def _told_after(run: Played, mutations: Sequence[tuple[int, Call]]) -> Iterator[
             for call in run.line
         )
         paged = any(call.call == "sns.Publish" and call.result in EFFECTIVE for call in run.calls[position:])
-        if not posted and not paged:
+        if not posted and not paged and not _keeps_failing(run):
             yield f"{what} was made and nobody was told"
+
+
+def _keeps_failing(run: Played) -> bool:
+    """Say whether intake or the sweep failed up to the end so often that the template's ErrorsAlarm calls a person.
+
+    It looks at three periods of five minutes and wants a failure in two of them. The sandbox does not measure the bot itself.
+    """
+    ago = [run.outcome["minutes"] - 1 - int(error["minute"]) for error in run.outcome["errors"] if _is_watched(error)]
+    return len({minutes // 5 for minutes in ago if minutes < 15}) >= 2
+
+
+def _is_watched(error: Document) -> bool:
+    return str(error["function"]) in {"IntakeFunction", "SweepFunction"}
 
 
 def _target(call: Call) -> str:
@@ -160,7 +176,7 @@ def _given_back(run: Played) -> Iterator[str]:
 
 
 def _is_accounted_for(run: Played, incident: Incident) -> bool:
-    if incident.status is Status.KEPT or _has_time(run, incident):
+    if incident.status is Status.KEPT or _has_time(run, incident) or _keeps_failing(run):
         return True
     acted = incident.acted_at or incident.opened_at
     minute = (acted - run.ended) // timedelta(minutes=1) + run.outcome["minutes"]
@@ -181,7 +197,7 @@ def _has_time(run: Played, incident: Incident) -> bool:
 
 def _legal_end(run: Played) -> Iterator[str]:
     for incident in run.incidents:
-        if incident.is_open and not _has_time(run, incident):
+        if incident.is_open and not _has_time(run, incident) and not _keeps_failing(run):
             yield f"{incident.id} is open, and nothing will ever close it"
         if not incident.is_open and incident.status is Status.APPLIED and incident.lease_until is not None:
             yield f"{incident.id} is closed with a change that has a lease and was not given back"
@@ -199,7 +215,9 @@ def _bounded(run: Played) -> Iterator[str]:
 
 def _no_surprise(run: Played) -> Iterator[str]:
     for error in run.outcome["errors"]:
-        if not error["expected"] and not (run.state_broken and str(error["error"]).startswith("StepFailed")):
+        kind = str(error["error"]).partition(":")[0].rsplit(".", 1)[-1]
+        known = {*(["StepFailed"] if run.state_broken else []), *(_OF_THE_SERVICE if run.service_broken else [])}
+        if not error["expected"] and kind not in known:
             yield f"unexpected in {error['function']}, minute {error['minute']}: {str(error['error'])[:300]}"
 
 
@@ -222,5 +240,5 @@ def _not_lost(run: Played) -> Iterator[str]:
         yield "the alarm was lost: there is no incident, and its delivery did not fail"
     for incident in run.incidents:
         told = any(incident.id in str(call) for call in (*run.outcome["slack"], *run.outcome["escalations"]))
-        if not told and not _has_time(run, incident):
+        if not told and not _has_time(run, incident) and not _keeps_failing(run):
             yield f"{incident.id} is over, and nobody was ever told of it"

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.engine.executions import State
-from sandbox.engine.simulated import SimulatedService
-from sandbox.faults.cases import Called, Case
+from sandbox.engine.timetable import Entry
+from sandbox.faults.cases import AGAIN_AND_AGAIN, Called, Case, Engine
 from sandbox.faults.invariants import Played, violated
 from sandbox.model.world import TickFacts
 from sandbox.rehearsal import Rehearsal, rehearse
@@ -22,8 +22,11 @@ from sandbox.rehearsal.output import is_mutation
 from sandbox.scenario import Scenario, load
 from sandbox.scenario.format import Fault
 from unthrottle.incident import Incident
+from unthrottle.sweep import DEAD_AFTER
 
 SCENES = Path(__file__).parent / "scenes"
+BURIAL = DEAD_AFTER + timedelta(hours=1)
+"""How much longer a scene is played in which every process dies: until the sweep has given up the workflow, and an hour more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +70,9 @@ def _scene(name: str) -> Scenario:
     return load(SCENES / f"{name}.yaml")
 
 
-def undisturbed(scene: str) -> Undisturbed:
+def undisturbed(scene: str, engine: Engine = "simulated") -> Undisturbed:
     """Play a scene with nothing broken."""
-    run = _played(_scene(scene), usual_calls=100_000, state_broken=False)
+    run = _played(_scene(scene), engine, usual_calls=100_000, state_broken=False)
     acted = next((i for i, call in enumerate(run.calls) if is_mutation(call, run.own_tables)), len(run.calls))
     early = min([acted, *(call.position for call in run.line if call.call == "dagy.POST")])
     total = Counter(call.call for call in run.calls if call.role is not None) + Counter(call.call for call in run.line)
@@ -85,23 +88,33 @@ def undisturbed(scene: str) -> Undisturbed:
 def play(case: Case, usual_calls: int) -> Result:
     """Play one case and judge it. *usual_calls* are those of the undisturbed run."""
     fault = Fault(call=case.call, nth=case.nth, times=case.times, error=case.error)
-    scenario = _scene(case.scene).model_copy(update={"faults": [fault]})
+    plain = _scene(case.scene)
+    longer = BURIAL // timedelta(minutes=1) if case.dies_for_good or case.breaks_the_service else 0
+    scenario = plain.model_copy(update={"faults": [fault], "minutes": plain.minutes + longer})
     state_broken = (
         case.times > 1 and case.call.startswith("dynamodb.") and case.call.endswith(("Item", "Items", "Query"))
     )
     try:
-        run = _played(scenario, usual_calls=usual_calls, state_broken=state_broken)
+        run = _played(
+            scenario,
+            case.engine,
+            usual_calls=usual_calls * scenario.minutes // plain.minutes,
+            state_broken=state_broken,
+            service_broken=case.breaks_the_service,
+        )
     except Exception as error:  # noqa: BLE001  whatever breaks the rehearsal itself is a finding
         return Result(case=case, violations=(f"the rehearsal broke off: {type(error).__name__}: {error}",), ending=())
     ending = tuple(f"{one['status']}/{one['outcome']}" for one in run.outcome["incidents"])
     return Result(case=case, violations=tuple(dict.fromkeys(violated(run))), ending=ending)
 
 
-def _played(scenario: Scenario, *, usual_calls: int, state_broken: bool) -> Played:
+def _played(
+    scenario: Scenario, engine: Engine, *, usual_calls: int, state_broken: bool, service_broken: bool = False
+) -> Played:
     watcher = _Watcher()
     LOG.lines = []
     try:
-        outcome = rehearse(scenario, watch=watcher)
+        outcome = rehearse(scenario, engine=engine, watch=watcher)
         logs = LOG.lines
     finally:
         LOG.lines = None
@@ -123,6 +136,7 @@ def _played(scenario: Scenario, *, usual_calls: int, state_broken: bool) -> Play
         dry_run=settings.get("Mode") == "dry-run",
         usual_calls=usual_calls,
         state_broken=state_broken,
+        service_broken=service_broken,
     )
 
 
@@ -133,9 +147,10 @@ def _protected(scenario: Scenario) -> frozenset[str]:
 
 
 def _alive(rehearsal: Rehearsal) -> frozenset[str]:
-    executions = rehearsal.executions
-    if not isinstance(executions, SimulatedService):
-        return frozenset()
+    """Name the executions of which something may still be hoped: one that died again and again will do so again."""
+    entries: Mapping[str, Entry] = rehearsal.executions.executions
     return frozenset(
-        name for name, one in executions.executions.items() if one.state is State.RUNNING and one.due is not None
+        name
+        for name, one in entries.items()
+        if one.state is State.RUNNING and one.due is not None and one.deaths <= AGAIN_AND_AGAIN
     )

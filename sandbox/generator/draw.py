@@ -22,7 +22,7 @@ def draw(seed: int) -> Case:
     if about_pool:
         parts |= {"account": {"concurrency_limit": drawn["limit"]}, "functions": drawn["functions"]}
     else:
-        parts |= {"tables": [drawn["table"]], "outside": drawn.get("outside", [])}
+        parts |= {"tables": [drawn["table"], *drawn.get("beside", [])], "outside": drawn.get("outside", [])}
         parts["dagy"] = {"backfills": drawn.get("backfills", [])}
     return Case(
         seed=seed,

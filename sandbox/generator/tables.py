@@ -9,7 +9,7 @@ from sandbox.generator.loads import Steps, noisy, rise
 from unthrottle.diagnosis import Cause
 
 Drawn = dict[str, Any]
-"""Keys: cause, table, and optionally targets, backfills, outside, at, blind, longest, dagy_answers."""
+"""Keys: cause, table, and optionally beside (further tables), targets, backfills, outside, at, blind, longest, dagy_answers."""
 
 NAMES = ("dagy-runs-develop", "dagy-task-runs-production", "dagy-usage-events-staging", "orders", "sessions-eu")
 
@@ -99,6 +99,50 @@ def backfill(rng: Random) -> Drawn:
 def unknown_backfill(rng: Random) -> Drawn:
     """The same, while dagy does not answer: nobody may act on the table's capacity by themselves."""
     return {**backfill(rng), "cause": Cause.PROVISIONED_CAPACITY, "targets": set(), "dagy_answers": False}
+
+
+def writer_elsewhere(rng: Random) -> Drawn:
+    """Another Region of a global table floods it. Nothing of the table may be changed: capacity would feed it."""
+    drawn = _flooded(rng)
+    table, flood = drawn["table"], drawn.pop("flood")
+    table["replicas"] = rng.choice((["us-east-1"], ["us-east-1", "ap-south-1"]))
+    table["autoscaling"] = {"write": {"min": table["write"], "max": table["write"]}}
+    table["demand"]["replicated"] = noisy(rng, rise(rng, flood * 0.03, flood, ONSET, 1), 0.1)
+    return drawn
+
+
+def bulk_operation(rng: Random) -> Drawn:
+    """A bulk load of DynamoDB's own floods the table."""
+    drawn = _flooded(rng)
+    table, flood = drawn["table"], drawn.pop("flood")
+    table["bulk_operations"] = [{"start": ONSET, "writes": flood}]
+    if rng.random() < 0.5:
+        table["bulk_operations"].append({"start": rng.randint(0, 5), "end": 8, "writes": 0.0})
+    return drawn
+
+
+def scheduler(rng: Random) -> Drawn:
+    """Schedules of dagy that become due together: its scheduler writes them and the runs in the same minutes."""
+    drawn = _flooded(rng)
+    table, flood = drawn["table"], drawn.pop("flood")
+    environment = rng.choice(("develop", "production", "staging"))
+    table["name"] = f"dagy-{rng.choice(('runs', 'task-runs'))}-{environment}"
+    table["demand"]["write"] = noisy(rng, [(0, 0.1 * table["write"]), (ONSET, 0.1 * table["write"] + flood)], 0.1)
+    due = [(0, rng.uniform(0.5, 5)), (ONSET, rng.uniform(20, 100))]
+    beside = {
+        "name": f"dagy-schedules-{environment}",
+        "read": 100,
+        "write": 500,
+        "demand": {"write": noisy(rng, due, 0.1)},
+    }
+    return {**drawn, "beside": [beside]}
+
+
+def _flooded(rng: Random) -> Drawn:
+    """Draw a table at ease, and how many units a second somebody else will write, which it cannot take."""
+    write, parts = _provisioned(rng)
+    table = _table(rng, "provisioned", writes=[(0, write * rng.uniform(0.05, 0.2))], **parts)
+    return {"cause": Cause.PROVISIONED_CAPACITY, "table": table, "flood": write * rng.uniform(1.8, 5.0)}
 
 
 def hot_index(rng: Random) -> Drawn:
@@ -202,6 +246,9 @@ KINDS: tuple[tuple[str, int, Callable[[Random], Drawn]], ...] = (
     ("a short index", 5, short_index),
     ("a runaway backfill", 6, backfill),
     ("a backfill nobody can see", 2, unknown_backfill),
+    ("a writer in another Region", 2, writer_elsewhere),
+    ("a bulk operation", 2, bulk_operation),
+    ("dagy's scheduler", 2, scheduler),
     ("a hot index", 4, hot_index),
     ("a hot key", 4, hot_key),
     ("an on-demand ramp", 3, ramp),

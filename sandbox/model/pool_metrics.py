@@ -53,7 +53,8 @@ class PoolMetrics:
         self._blocks["AsyncEventsReceived"].publish(at, _events(received), "sum")
         age = np.round(minute.age_minutes * 60_000)
         active = (busy > 0) | (minute.waiting > 0)
-        self._blocks["AsyncEventAge"].publish(at, np.where(pool.is_async & active, age, np.nan))
+        started = np.rint(minute.served * pool.runs_per_slot)  # one sample for each event handed over: a belief
+        self._blocks["AsyncEventAge"].publish(at, np.where(pool.is_async & active, age, np.nan), "gauge", started)
         dropped = np.where(pool.is_async, minute.expired * pool.runs_per_slot, 0.0)
         self._blocks["AsyncEventsDropped"].publish(at, _events(dropped), "sum")
         self._blocks["IteratorAge"].publish(at, np.where(pool.is_stream & (busy > 0), age, np.nan))

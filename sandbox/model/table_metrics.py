@@ -3,7 +3,8 @@
 Names and dimensions as in AWS's "DynamoDB metrics and dimensions": {TableName} is the table without its indexes,
 {TableName, GlobalSecondaryIndexName} one index, and ThrottledRequests exists only under {TableName, Operation}.
 Consumed units are published every minute, zeros included; throttle metrics only where there was throttling; provisioned
-units and on-demand maxima every five minutes.
+units and on-demand maxima every five minutes. A table with replicas has its consumed writes also by Source (Customer,
+GlobalTable); that the series without a Source holds both is a belief.
 """
 
 from collections.abc import Mapping
@@ -35,6 +36,12 @@ class TableMetrics:
         for kind, flows in (("Write", minute.index_write), ("Read", minute.index_read)):
             for index, flow in flows.items():
                 self._flow(kind, (*table, ("GlobalSecondaryIndexName", index)), flow)
+        if minute.replicated is not None:
+            for source, rate in (
+                ("Customer", minute.write.consumed - minute.replicated),
+                ("GlobalTable", minute.replicated),
+            ):
+                self._writer.add("ConsumedWriteCapacityUnits", (*table, ("Source", source)), round(rate * 60, 6))
         self._requests(minute, table)
         if (self._epoch_minute + minute.minute) % SLOW_PERIOD_MINUTES == 0:
             self._settings("Write", table, minute.write_settings)

@@ -37,6 +37,8 @@ class TableMinute:
     write_settings: Mapping[str | None, InForce]
     """What was in force, by index name; None = the table."""
     read_settings: Mapping[str | None, InForce]
+    replicated: float | None = None
+    """Of the consumed writes those of other Regions, units per second; None on a table without replicas."""
 
     @property
     def refused_writes(self) -> float:
@@ -57,6 +59,10 @@ class TableModel:
         self.spec, self._history = spec, history
         self._writes = per_minute(spec.demand.write, minutes, history)
         self._reads = per_minute(spec.demand.read, minutes, history)
+        self._replicated = per_minute(spec.demand.replicated, minutes, history)
+        self._bulk = per_minute([(0, 0.0)], minutes, history)
+        for bulk in spec.bulk_operations:
+            self._bulk[history + bulk.start : None if bulk.end is None else history + bulk.end] += bulk.writes
         self._index_reads = {index.name: per_minute(index.demand.read, minutes, history) for index in spec.indexes}
         self._minutes_seen = 0
         self._write: dict[str | None, Throughput] = {
@@ -87,7 +93,9 @@ class TableModel:
                 self._write[name].fill_burst(in_force)
                 self._read[name].fill_burst(reading[name])
         self._minutes_seen += 1
-        write, index_write = self._writes_of(minute, float(self._writes[column]) + backfill_writes, writing)
+        theirs = float(self._replicated[column])
+        wanted = float(self._writes[column]) + float(self._bulk[column]) + backfill_writes + theirs
+        write, index_write = self._writes_of(minute, wanted, writing)
         read = self._reads_of(minute, None, float(self._reads[column]), reading[None])
         index_read = {
             name: self._reads_of(minute, name, float(demand[column]), reading[name])
@@ -103,6 +111,8 @@ class TableModel:
             index_read=index_read,
             write_settings=writing,
             read_settings=reading,
+            # What is refused is refused alike, whoever wrote it.
+            replicated=(write.consumed * theirs / wanted if wanted > 0 else 0.0) if self.spec.replicas else None,
         )
 
     def _writes_of(

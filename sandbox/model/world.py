@@ -4,15 +4,16 @@ Joins the models of the scenario's loads: reads the account as the bot, people a
 and publishes its metrics. It acts on nothing itself; autoscaling, which belongs to the account, is the one exception.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from sandbox.aws.records import FunctionRecord, TableRecord
 from sandbox.model.autoscaling import Autoscaler, CapacityControl
+from sandbox.model.key_insights import KeyInsights
 from sandbox.model.limits import LimitReader, PoolLimits
 from sandbox.model.pool import Pool, PoolMinute
 from sandbox.model.pool_metrics import PoolMetrics
@@ -40,6 +41,9 @@ class AccountState(CapacityControl, Protocol):
     def concurrency_limit(self) -> int:
         """The account's concurrency limit."""
 
+    contributor_insights: Callable[[str, str | None], Mapping[str, Any]]
+    """What DescribeContributorInsights answers about a table, or one of its indexes."""
+
     @property
     def version(self) -> int:
         """Grows with every change of a function or a mapping."""
@@ -64,7 +68,9 @@ class Backfills(Protocol):
 
 
 class MetricHistory(MetricSink, Protocol):
-    """A metric store that can also hold raw series."""
+    """A metric store that can also hold raw series, and Contributor Insights' reports."""
+
+    rule_report: Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
     def override(
         self,
@@ -130,6 +136,8 @@ class World:
             )
         self._pool_metrics = PoolMetrics(self.pool, store)
         self._table_metrics = TableMetrics(store, epoch_minute=int(scenario.start.timestamp()) // 60)
+        self._keys = KeyInsights(scenario.tables, scenario.start, delay_minutes=scenario.metric_delay_minutes)
+        account.contributor_insights, store.rule_report = self._keys.describe, self._keys.report
         self._autoscaler = Autoscaler(account)
         self._reader = LimitReader(specs)
         self._limits: PoolLimits | None = None
@@ -172,6 +180,7 @@ class World:
             record = self._account.tables[name]
             table_minute = model.tick(minute, record, added.get(name, 0.0))
             self._table_metrics.publish(table_minute)
+            self._keys.record(table_minute)
             if autoscale:
                 self._autoscaler.tick(record, table_minute, now)
             yield table_minute

@@ -1,10 +1,10 @@
 """What is in the account at minute 0? The scenario's functions and tables, as records of the embedded account."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sandbox.aws.account import EmbeddedAccount
-from sandbox.aws.records import InvokeConfig, MappingKind, ScalingTarget, Unit
-from sandbox.scenario.format import FunctionSpec, ScalingBounds, Scenario, TableSpec
+from sandbox.aws.records import BulkRecord, InvokeConfig, MappingKind, ScalingTarget, Unit
+from sandbox.scenario.format import FunctionSpec, Scaling, ScalingBounds, Scenario, TableSpec
 
 _PRINCIPALS = {
     "eventbridge": "events.amazonaws.com",
@@ -92,16 +92,34 @@ def _add_table(account: EmbeddedAccount, spec: TableSpec, scenario: Scenario) ->
         tags=spec.tags,
         created=created,
     )
-    if spec.autoscaling is None:
-        return
-    bounds_by_unit: tuple[tuple[Unit, ScalingBounds | None], ...] = (
-        ("read", spec.autoscaling.read),
-        ("write", spec.autoscaling.write),
-    )
-    for unit, bounds in bounds_by_unit:
-        if bounds is not None:
-            record.scaling.append(
-                ScalingTarget(
-                    unit=unit, minimum=bounds.min, maximum=bounds.max, target_percent=bounds.target, created=created
-                )
+    record.scaling += _targets(spec.autoscaling, None, created)
+    for index in spec.indexes:
+        record.scaling += _targets(index.autoscaling, index.name, created)
+    for number, bulk in enumerate(spec.bulk_operations, start=1):
+        account.bulk_operations.append(
+            BulkRecord(
+                arn=f"{record.arn}/bulk-operation/{number:014d}",
+                table=spec.name,
+                start=scenario.start + timedelta(minutes=bulk.start),
+                end=None if bulk.end is None else scenario.start + timedelta(minutes=bulk.end),
+                max_write=bulk.max_write,
             )
+        )
+
+
+def _targets(scaling: Scaling | None, index: str | None, created: datetime) -> list[ScalingTarget]:
+    if scaling is None:
+        return []
+    bounds_by_unit: tuple[tuple[Unit, ScalingBounds | None], ...] = (("read", scaling.read), ("write", scaling.write))
+    return [
+        ScalingTarget(
+            unit=unit,
+            minimum=bounds.min,
+            maximum=bounds.max,
+            target_percent=bounds.target,
+            index=index,
+            created=created,
+        )
+        for unit, bounds in bounds_by_unit
+        if bounds is not None
+    ]

@@ -75,6 +75,8 @@ def mutations(calls: Iterable[Call], own_tables: frozenset[str]) -> list[Documen
             "result": call.result,
             "incident": call.session_name,
             "role": call.role,
+            "account": call.account,
+            "region": call.region,
         }
         for call in calls
         if is_mutation(call, own_tables)
@@ -138,6 +140,8 @@ def incident_document(incident: Incident, start: datetime) -> Document:
     return {
         "id": incident.id,
         "fingerprint": incident.fingerprint,
+        "account": incident.account,
+        "region": incident.region,
         "kind": incident.kind,
         "opened_minute": minute(incident.opened_at),
         "closed_minute": minute(incident.closed_at),

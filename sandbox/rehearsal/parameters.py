@@ -37,10 +37,11 @@ def deployed(given: Mapping[str, object], supplied: Mapping[str, str], concurren
     """Join checked settings with what the sandbox supplies; the scenario's own word counts more."""
     threshold = max(1, int(concurrency_limit * CONCURRENCY_ALARM_SHARE))
     defaults = {"ConcurrencyAlarmThreshold": str(threshold), "Operators": "U0OPS", **supplied}
-    return {**defaults, **{name: _in_words(value) for name, value in given.items()}}
+    return {**defaults, **{name: in_words(value) for name, value in given.items()}}
 
 
-def _in_words(value: object) -> str:
+def in_words(value: object) -> str:
+    """Write a setting as CloudFormation takes it; a list with commas."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):

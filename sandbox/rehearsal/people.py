@@ -119,7 +119,7 @@ class Crowd:
         if found is not None:
             ts, value = found
             return self._send(
-                self.hands.click(person.user, person.do, value, now, message_ts=ts, response_url=self._reply_url())
+                self.hands.click(person.user, person.do, value, now, message_ts=ts, response_url=self._reply_url(ts))
             )
         if person.do in {"revert", "keep"}:
             said = f"/unthrottle {person.do} {incident_id}"
@@ -134,8 +134,8 @@ class Crowd:
         found = asking or still_open
         return found[-1].id if found else None
 
-    def _reply_url(self) -> str:
-        return self.slack.reply_url(f"{len(self.deeds) + 1}")
+    def _reply_url(self, ts: str | None = None) -> str:
+        return self.slack.reply_url(f"{len(self.deeds) + 1}", ts)
 
     def _send(self, request: Mapping[str, object]) -> str:
         response = self.door(request)

@@ -15,27 +15,28 @@ Order within a simulated minute; each part happens at its second, so that two ru
 The minute's metrics can be read when it has passed and CloudWatch shows it. Knows nothing of causes and actions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import time_machine
 from moto import mock_aws
 
-from sandbox.aws.calls import AFTER
+from sandbox.aws.account import EmbeddedAccount
 from sandbox.aws.gate import ProcessDied
 from sandbox.engine.durable import fresh_client
 from sandbox.model.world import TickFacts
 from sandbox.rehearsal import output
 from sandbox.rehearsal.delivery import Delivery, is_expected
 from sandbox.rehearsal.isolation import isolated, now, simulated_time
+from sandbox.rehearsal.members import Neighbour
 from sandbox.rehearsal.parameters import checked
 from sandbox.rehearsal.people import Crowd
 from sandbox.rehearsal.reader import IncidentReader
 from sandbox.rehearsal.scene import EngineName, Scene
+from sandbox.rehearsal.served import Served
 from sandbox.scenario import Scenario, unmet
 from sandbox.scenario.format import OutsideChange
-from unthrottle.errors import BadInput
 from unthrottle.incident import Incident
 
 Watch = Callable[["Rehearsal", TickFacts], None]
@@ -53,7 +54,7 @@ def rehearse(
     *mode* is put over the scenario's own Mode. *watch* is called at the end of each minute. Raises SettingsError for
     wrong settings; whatever goes wrong inside the bot is part of the outcome.
     """
-    settings = check(scenario, mode=mode, engine=engine)
+    settings = check(scenario, mode=mode)
     with simulated_time(scenario.start) as clock, isolated(), mock_aws():
         return Rehearsal(Scene(scenario, settings, engine), clock).run(watch)
 
@@ -76,9 +77,9 @@ class Rehearsal:
             scenario=self.scenario, slack=self.slack, hands=scene.hands, door=self._door, incidents=self._reader.all
         )
         self._door_errors: list[Document] = []
-        self._capped: set[str] = set()
+        self.neighbours = scene.neighbours.all
+        self._served = [Served(part) for part in (self.scenario, *(one.scenario for one in self.neighbours))]
         self._calls_seen = 0
-        self._throttled = {"lambda": 0, "dynamodb": 0}
         self._minute = 0
 
     @property
@@ -104,28 +105,29 @@ class Rehearsal:
                 self._minute = minute
                 self._play()
                 facts = self.world.tick(minute)
-                self._count(facts)
+                self._count([facts, *(one.world.tick(minute) for one in self.neighbours)])
                 if watch is not None:
                     watch(self, facts)
             self._go(59)
-            self.account.settle(self.now)
+            for account in (self.account, *(one.account for one in self.neighbours)):
+                account.settle(self.now)
             return self._outcome()
 
     def _play(self) -> None:
         minute = self._minute
         self._go(0)
-        for change in self.scenario.outside:
-            if change.at == minute:
-                self._change(change.set)
+        self._change_from_outside(minute)
         self._go(5)
         self._crowd.act(minute, self.now)
         self._go(10)
         for event in self._scene.alarms.evaluate(self.now):
             self._delivery.put(event, self.now)
+        self._forward(lambda one: one.alarms.evaluate(self.now))
         self._go(15)
         for extra in self.scenario.events:
             if extra.at == minute and extra.event is not None:
                 self._delivery.put(extra.event, self.now)
+        self._forward(lambda one: [extra.event for extra in one.scenario.events if extra.at == minute and extra.event])
         self._go(20)
         self._delivery.retry(self.now)
         self._go(25)
@@ -137,6 +139,19 @@ class Rehearsal:
         self._run_executions(until=49)
         self._go(50)
         self._finish_minute()
+
+    def _change_from_outside(self, minute: int) -> None:
+        for account, part in ((self.account, self.scenario), *((one.account, one.scenario) for one in self.neighbours)):
+            for change in part.outside:
+                if change.at == minute:
+                    self._change(account, change.set)
+
+    def _forward(self, events: Callable[[Neighbour], Sequence[Mapping[str, Any]]]) -> None:
+        """Put events of each member account on its own bus, from where they go to the hub."""
+        for one in self.neighbours:
+            for event in events(one):
+                for function in one.forward(event, self._scene.buses, self.now):
+                    self._delivery.send(function, event, self.now)
 
     def _finish_minute(self) -> None:
         """Run what is due until the minute ends, and let people react; that may make something due again."""
@@ -205,37 +220,23 @@ class Rehearsal:
             "detail": {},
         }
 
-    def _change(self, change: OutsideChange) -> None:
+    def _change(self, account: EmbeddedAccount, change: OutsideChange) -> None:
         if change.function is not None and "reserved" in change.model_fields_set:
-            self.account.set_reserved(change.function, change.reserved)
+            account.set_reserved(change.function, change.reserved)
         if change.table is None:
             return
         if change.index is not None:
-            self.account.add_index(change.table, change.index, read=change.read or 1, write=change.write or 1)
+            account.add_index(change.table, change.index, read=change.read or 1, write=change.write or 1)
         elif change.billing is not None:
-            self.account.set_billing(change.table, change.billing, self.now, read=change.read, write=change.write)
+            account.set_billing(change.table, change.billing, self.now, read=change.read, write=change.write)
         elif change.read is not None or change.write is not None:
-            self.account.set_capacity(change.table, self.now, read=change.read, write=change.write)
+            account.set_capacity(change.table, self.now, read=change.read, write=change.write)
 
-    def _count(self, facts: TickFacts) -> None:
-        """Count a minute in which anything but a capped target was throttled."""
-        for call in self.gate.calls[self._calls_seen :]:
-            if call.role == "actor" and call.result in {"ok", *AFTER}:
-                self._follow_cap(call.operation, call.parameters)
+    def _count(self, minutes: Sequence[TickFacts]) -> None:
+        fresh = self.gate.calls[self._calls_seen :]
         self._calls_seen = len(self.gate.calls)
-        if any(name not in self._capped for name in facts.throttled_functions):
-            self._throttled["lambda"] += 1
-        if facts.throttled_tables:
-            self._throttled["dynamodb"] += 1
-
-    def _follow_cap(self, operation: str, parameters: Mapping[str, Any]) -> None:
-        function = str(parameters.get("FunctionName", "")).rsplit(":", 1)[-1]
-        if operation == "PutFunctionConcurrency":
-            spec = next((one for one in self.world.pool.specs if one.name == function), None)
-            given_back = spec is not None and spec.reserved == parameters.get("ReservedConcurrentExecutions")
-            (self._capped.discard if given_back else self._capped.add)(function)
-        elif operation == "DeleteFunctionConcurrency":
-            self._capped.discard(function)
+        for served, facts in zip(self._served, minutes, strict=True):
+            served.count(facts, fresh)
 
     # -- after its end --------------------------------------------------------------------------------------------------
 
@@ -243,7 +244,12 @@ class Rehearsal:
         scenario, calls, incidents = self.scenario, self.gate.calls, self._reader.all()
         final = output.final_state(self.account)
         final["backfills"] = dict(self.dagy.state.final(self._minute))
-        final["throttled_minutes"] = dict(self._throttled)
+        final["throttled_minutes"] = dict(self._served[0].throttled)
+        if self.neighbours:
+            final["members"] = {
+                "/".join(one.place): {**output.final_state(one.account), "throttled_minutes": dict(served.throttled)}
+                for one, served in zip(self.neighbours, self._served[1:], strict=True)
+            }
         document: Document = {
             "name": scenario.name,
             "file": str(scenario.file),
@@ -299,17 +305,9 @@ class Rehearsal:
         }
 
 
-def check(scenario: Scenario, *, mode: str | None, engine: EngineName) -> dict[str, object]:
+def check(scenario: Scenario, *, mode: str | None) -> dict[str, object]:
     """Check what a scenario file alone cannot show to be wrong; return its settings with *mode* over its own.
 
-    Raises SettingsError, and BadInput for a crash inside a checkpoint of the durable engine: the SDK makes checkpoints
-    in a thread of its own, and would wait for that one for ever.
+    Raises SettingsError.
     """
-    settings = checked(scenario.settings, mode)
-    crashes = {fault.call for fault in scenario.faults if fault.error.startswith("crash-")}
-    if engine == "durable" and "lambda.CheckpointDurableExecution" in crashes:
-        raise BadInput(
-            "faults: a process cannot be made to die inside lambda.CheckpointDurableExecution. Nothing was run. "
-            "Let it die at the call before or after, or let the checkpoint time out."
-        )
-    return settings
+    return checked(scenario.settings, mode)

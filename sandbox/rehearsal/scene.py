@@ -27,7 +27,8 @@ from sandbox.model.world import HISTORY_MINUTES, World
 from sandbox.rehearsal.furnish import furnished
 from sandbox.rehearsal.hosts import FunctionHost
 from sandbox.rehearsal.isolation import now
-from sandbox.rehearsal.parameters import TEMPLATE, deployed
+from sandbox.rehearsal.members import Neighbourhood, supplied
+from sandbox.rehearsal.parameters import TEMPLATE, deployed, in_words
 from sandbox.rehearsal.stack import Stack
 from sandbox.scenario import Scenario
 from sandbox.slack import SlackStandIn
@@ -53,14 +54,19 @@ class Scene:
         )
         self.dagy = DagyStandIn(_backfills(scenario), start=scenario.start, now=now, api=scenario.dagy.api)
         channel = str(settings.get("SlackChannel") or "C0OPS")
-        self.slack = SlackStandIn(start=scenario.start, now=now, mode=scenario.slack.steps, channel=channel)
+        self.slack = SlackStandIn(
+            start=scenario.start, now=now, mode=scenario.slack.steps, channel=channel, also=_channels(settings)
+        )
         self.hands = SlackPeople(secret=SIGNING_SECRET, team=self.slack.team, channel=channel)
         self.stack = Stack(
             TEMPLATE,
-            deployed(settings, self._supplied(channel), scenario.account.concurrency_limit),
+            deployed(
+                settings, {**self._supplied(channel), **supplied(scenario.members)}, scenario.account.concurrency_limit
+            ),
             account=self._account_id,
             region=self._region,
         )
+        self.neighbours = Neighbourhood(scenario, self.stack)
         self.hosts = {key: self._host(key) for key in self.stack.functions}
         self.function_in = {host.function.folder.name: key for key, host in self.hosts.items()}
         """Logical ids by the name of the folder: intake, respond, slack, sweep, audit."""
@@ -79,7 +85,13 @@ class Scene:
             faults=[fault for is_of_aws, fault in faults if not is_of_aws],
             mark=lambda: len(self.gate.calls),
         )
-        self.bus = Bus([(rule.pattern, rule.target) for rule in self.stack.rules])
+        rules = self.stack.rules
+        self.bus = Bus([(rule.pattern, rule.target) for rule in rules if rule.bus is None])
+        self.buses = {
+            name: Bus([(rule.pattern, rule.target) for rule in rules if rule.bus == name])
+            for name in {rule.bus for rule in rules if rule.bus is not None}
+        }
+        """The stack's own buses by name, for events of other accounts."""
 
     def _supplied(self, channel: str) -> dict[str, str]:
         """Make what the sandbox supplies: secrets and the escalation topic."""
@@ -138,10 +150,10 @@ class Scene:
 
     def _respond(self, run: Run, event: dict[str, object]) -> object:
         """Enter the workflow below its handler, whose first line needs the durable SDK."""
-        from unthrottle.wiring import respond_from_environment  # noqa: PLC0415  a process loads it when it is called
+        from unthrottle.entry.respond import Respond  # noqa: PLC0415  a process loads it when it is called
 
         host = self.hosts[self.function_in["respond"]]
-        return host.call("respond", respond_from_environment, lambda respond: respond.handle(run, event))
+        return host.call("respond", Respond.from_environment, lambda respond: respond.handle(run, event))
 
     def _make_policies(self) -> PolicyGate:
         """Let every call be judged by the policies of the template: a right that is missing shows in the rehearsal."""
@@ -152,6 +164,7 @@ class Scene:
             {name: roles[key] for name, key in by_name.items() if key in roles},
             self.account,
             durable_function_arn=self.stack.functions[self.function_in["respond"]].arn,
+            members=[one.side for one in self.neighbours.all],
         )
 
     def _make_gate(self, faults: Sequence[Fault]) -> Gate:
@@ -160,18 +173,21 @@ class Scene:
         own = [self.executions] if isinstance(self.executions, DurableService) else []
         roles = self.stack.role_arns
         arns = frozenset(roles.values())
-        names = {arn: key.removesuffix("Role").lower() for key, arn in roles.items()}
+        names = {arn: key.removesuffix("Role").lower() for key, arn in roles.items()} | self.neighbours.role_names
         gate = Gate(
             start=self.start,
             handlers=[
                 self.policies.handle,
+                *(one.handle for one in self.neighbours.all),
                 *own,
                 DurableFunctionApi(self.executions, function=function.name),
                 cloudwatch.handle,
                 *self.account.handlers,
+                *(handler for one in self.neighbours.all for handler in (one.cloudwatch.handle, *one.account.handlers)),
+                self.neighbours.handle,
             ],
             faults=faults,
-            known_roles=lambda arn: arn in arns,
+            known_roles=lambda arn: arn in arns or self.neighbours.known(arn, now()),
             logical_roles=names,
             clock=now,
         )
@@ -179,6 +195,11 @@ class Scene:
             name = host.function.folder.name
             gate.introduce(host.access_key, Identity(role=name, account=self._account_id))
         return gate
+
+
+def _channels(settings: Mapping[str, object]) -> list[str]:
+    """Name the channels to which accounts are routed; the app is in all of them."""
+    return [entry.split("=", 1)[1] for entry in in_words(settings.get("SlackChannels", "")).split(",") if "=" in entry]
 
 
 def _backfills(scenario: Scenario) -> DagyState:

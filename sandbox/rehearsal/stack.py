@@ -20,6 +20,16 @@ STACK = "unthrottle"
 _UPLOADED = "s3://sandbox/code"
 _FUNCTION = "AWS::Lambda::Function"
 
+_ARNS = {
+    "AWS::DynamoDB::Table": "dynamodb:{at}:table/{name}",
+    "AWS::Events::EventBus": "events:{at}:event-bus/{name}",
+    "AWS::IAM::Role": "iam::{account}:role/{name}",
+    "AWS::Lambda::Function": "lambda:{at}:function:{name}",
+    "AWS::Logs::LogGroup": "logs:{at}:log-group:{name}:*",
+    "AWS::SQS::Queue": "sqs:{at}:{name}",
+}
+"""ARNs by resource type, without their beginning."""
+
 Document = dict[str, Any]
 
 
@@ -38,10 +48,11 @@ class DeployedFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRule:
-    """A rule that sends matching events to a function."""
+    """A rule that sends matching events to a function. `bus` is its event bus's name; None: the default bus."""
 
     pattern: Mapping[str, Any]
     target: str
+    bus: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +69,7 @@ class Stack:
 
     def __init__(self, template: Path, parameters: Mapping[str, object], *, account: str, region: str) -> None:
         self._folder = template.parent
-        self._document = _translated(template, region)
+        self._document = _translated(template, region, str(parameters.get("Tracing", "")))
         self._account, self._region = account, region
         self._names = self._values(parameters)
         self._resolver = Resolver(
@@ -75,6 +86,11 @@ class Stack:
         """Name the template's parameters."""
         return frozenset(_translated(template, region).get("Parameters", {}))
 
+    def parameter(self, name: str) -> str:
+        """The value a parameter was deployed with, as text; a list with commas."""
+        value = self._names[name]
+        return ",".join(str(one) for one in value) if isinstance(value, list) else str(value)
+
     @property
     def functions(self) -> dict[str, DeployedFunction]:
         """Every function by its logical id."""
@@ -87,7 +103,7 @@ class Stack:
     def rules(self) -> list[EventRule]:
         """Every rule with an event pattern, once for each of its targets."""
         return [
-            EventRule(pattern=properties["EventPattern"], target=target)
+            EventRule(pattern=properties["EventPattern"], target=target, bus=properties.get("EventBusName"))
             for properties in (resource["Properties"] for resource in self._of_type("AWS::Events::Rule").values())
             if "EventPattern" in properties
             for target in self._targets(properties)
@@ -184,6 +200,26 @@ class Stack:
             raise UnresolvedError(f"There is no resource {logical_id} in the template.")
         kind, properties = resource["Type"], resource.get("Properties", {})
         at = f"{self._region}:{self._account}"
+        physical = self._physical(logical_id, kind, properties)
+        match kind, name:
+            case "AWS::Lambda::Alias", None:
+                alias = self._resolver.resolve(properties)
+                return f"arn:aws:lambda:{at}:function:{alias['FunctionName']}:{alias['Name']}"
+            case "AWS::SQS::Queue", None:
+                return f"https://sqs.{self._region}.amazonaws.com/{self._account}/{physical}"
+            case _, "Arn" if kind in _ARNS:
+                return f"arn:aws:{_ARNS[kind].format(at=at, account=self._account, name=physical)}"
+            case "AWS::SQS::Queue", "QueueName":
+                return physical
+            case _, None:
+                return physical
+            case _, "Version":
+                return "1"
+            case _:
+                return f"{logical_id}.{name}"
+
+    def _physical(self, logical_id: str, kind: str, properties: Document) -> str:
+        """A resource's name: as given, or as CloudFormation makes one."""
         given = {
             "AWS::Lambda::Function": "FunctionName",
             "AWS::IAM::Role": "RoleName",
@@ -191,32 +227,12 @@ class Stack:
             "AWS::SQS::Queue": "QueueName",
             "AWS::Logs::LogGroup": "LogGroupName",
             "AWS::CloudWatch::Alarm": "AlarmName",
+            "AWS::Events::EventBus": "Name",
         }.get(kind)
-        physical = str(self._resolver.resolve(properties[given])) if given in properties else f"{STACK}-{logical_id}"
-        match kind, name:
-            case "AWS::Lambda::Alias", None:
-                alias = self._resolver.resolve(properties)
-                return f"arn:aws:lambda:{at}:function:{alias['FunctionName']}:{alias['Name']}"
-            case "AWS::SQS::Queue", None:
-                return f"https://sqs.{self._region}.amazonaws.com/{self._account}/{physical}"
-            case "AWS::Lambda::Function", "Arn":
-                return f"arn:aws:lambda:{at}:function:{physical}"
-            case "AWS::IAM::Role", "Arn":
-                return f"arn:aws:iam::{self._account}:role/{physical}"
-            case "AWS::DynamoDB::Table", "Arn":
-                return f"arn:aws:dynamodb:{at}:table/{physical}"
-            case "AWS::SQS::Queue", "Arn":
-                return f"arn:aws:sqs:{at}:{physical}"
-            case "AWS::SQS::Queue", "QueueName":
-                return physical
-            case "AWS::Logs::LogGroup", "Arn":
-                return f"arn:aws:logs:{at}:log-group:{physical}:*"
-            case _, None:
-                return physical
-            case _, "Version":
-                return "1"
-            case _:
-                return f"{logical_id}.{name}"
+        if given in properties:
+            return str(self._resolver.resolve(properties[given]))
+        # CloudFormation ends a role's generated name in letters of its own; nothing here may rely on knowing them.
+        return f"{STACK}-{logical_id}" + ("-1A2B3C4D5E6F" if kind == "AWS::IAM::Role" else "")
 
 
 def _statements(role: Document) -> tuple[Statement, ...]:
@@ -245,13 +261,13 @@ def _rate(expression: str) -> int | None:
     return int(number) * factor
 
 
-def _translated(template: Path, region: str) -> Document:
-    # A template that was edited is another one.
-    return copy.deepcopy(_translate(template, template.stat().st_mtime_ns, region))
+def _translated(template: Path, region: str, tracing: str = "") -> Document:
+    # A template that was edited is another one. SAM looks at one parameter's value: with tracing come further rights.
+    return copy.deepcopy(_translate(template, template.stat().st_mtime_ns, region, tracing))
 
 
 @cache
-def _translate(template: Path, _modified: int, region: str) -> Document:
+def _translate(template: Path, _modified: int, region: str, tracing: str) -> Document:
     # Imported here: they cost half a second, and only a rehearsal needs them.
     import boto3  # noqa: PLC0415
     from samtranslator.parser.parser import Parser  # noqa: PLC0415
@@ -269,6 +285,7 @@ def _translate(template: Path, _modified: int, region: str) -> Document:
         if resource["Type"] == "AWS::Serverless::LayerVersion":
             properties["ContentUri"] = _UPLOADED
     given = {name: declaration.get("Default", "sandbox") for name, declaration in source.get("Parameters", {}).items()}
+    given |= {"Tracing": tracing} if tracing else {}
     translator = Translator({}, Parser(), boto_session=boto3.Session(region_name=region))
     translated: Document = json.loads(json.dumps(translator.translate(source, given)))
     translated["CodeUris"] = folders

@@ -8,7 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from sandbox.scenario.format import NAME_PATTERN, FunctionSpec, OutsideChange, Person, Scenario, TableSpec, Trigger
+from sandbox.scenario.format import (
+    NAME_PATTERN,
+    FunctionSpec,
+    IndexSpec,
+    OutsideChange,
+    Person,
+    Scenario,
+    TableSpec,
+    Trigger,
+)
 from sandbox.scenario.problems import hint
 
 LEGAL_FUNCTION = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
@@ -36,7 +45,19 @@ def impossibilities(scenario: Scenario) -> list[str]:
         *_events(scenario),
         *_metrics(scenario),
         *_minutes_in_order("slack.steps", [minute for minute, _ in scenario.slack.steps]),
+        *_members(scenario),
     ]
+
+
+def _members(scenario: Scenario) -> Iterator[str]:
+    home = (scenario.account.id, scenario.account.region)
+    places = [" ".join(place) for place in (home, *(member.place for member in scenario.members))]
+    yield from _twice("members", "account and Region", places)
+    for i, member in enumerate(scenario.members):
+        where, part = f"members[{i}]", scenario.of_member(member)
+        judges = (_functions, _reservations, _tables, _outside, _events, _metrics)
+        yield from (f"{where}.{problem}" for judge in judges for problem in judge(part))
+        yield from _minutes_in_order(f"{where}.state.steps", [minute for minute, _ in member.state.steps])
 
 
 def _start(scenario: Scenario) -> Iterator[str]:
@@ -124,6 +145,12 @@ def _tables(scenario: Scenario) -> Iterator[str]:
         yield from _billing(where, table)
         yield from _demand(f"{where}.demand.write", table.demand.write)
         yield from _demand(f"{where}.demand.read", table.demand.read)
+        yield from _demand(f"{where}.demand.replicated", table.demand.replicated)
+        if not table.replicas and any(amount > 0 for _, amount in table.demand.replicated):
+            yield f"{where}.demand.replicated: only a table with replicas takes writes of other Regions"
+        for j, bulk in enumerate(table.bulk_operations):
+            if bulk.end is not None and bulk.end <= bulk.start:
+                yield f"{where}.bulk_operations[{j}].end: found {bulk.end}; it must come after start, which is {bulk.start}"
         for j, index in enumerate(table.indexes):
             here = f"{where}.indexes[{j}]"
             if LEGAL_TABLE.match(index.name) is None:
@@ -146,8 +173,14 @@ def _billing(where: str, table: TableSpec) -> Iterator[str]:
             f"{where}.billing_summary: found 'absent' with switches_last_24h {table.switches_last_24h}; "
             "AWS omits it only on a table that never was on-demand"
         )
-    if table.autoscaling is not None:
-        for unit, bounds in (("read", table.autoscaling.read), ("write", table.autoscaling.write)):
+    yield from _bounds(where, table)
+    for j, index in enumerate(table.indexes):
+        yield from _bounds(f"{where}.indexes[{j}]", index)
+
+
+def _bounds(where: str, part: TableSpec | IndexSpec) -> Iterator[str]:
+    if part.autoscaling is not None:
+        for unit, bounds in (("read", part.autoscaling.read), ("write", part.autoscaling.write)):
             if bounds is not None and bounds.min > bounds.max:
                 yield f"{where}.autoscaling.{unit}.min: found {bounds.min}; it cannot exceed max, which is {bounds.max}"
 

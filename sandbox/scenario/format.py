@@ -26,7 +26,9 @@ TriggerType = Literal[
     "eventbridge", "s3", "sns", "api", "url", "step-functions", "sqs", "kinesis", "dynamodb-stream", "msk", "none"
 ]
 Billing = Literal["provisioned", "on-demand"]
+InsightsMode = Literal["off", "accessed-and-throttled", "throttled"]
 DagyApi = Literal["up", "down", "slow", "401", "409", "404"]
+MemberState = Literal["ready", "not-set-up", "without-roles", "suspended"]
 SlackState = Literal["up", "down", "429", "token-revoked", "invalid-blocks-charts"]
 
 NAME_PATTERN = re.compile(r"\{i(?::0(\d)d)?\}")
@@ -38,6 +40,7 @@ MAX_EVENT_AGE_S = 21_600
 
 ACCOUNT_ID = r"^\d{12}$"
 REGION = r"^[a-z]{2}(-[a-z]+)+-\d$"
+ACTION = r"^[a-z0-9-]+:[A-Z*][A-Za-z*]*$"
 BACKFILL_ID = r"^[A-Za-z0-9_-]{1,64}$"
 CALL = r"^(?:[a-z0-9-]+\.[A-Z][A-Za-z0-9]+|slack\.[a-z]+(?:\.[A-Za-z]+)+)$"
 ERROR = (
@@ -50,6 +53,7 @@ ALWAYS = 1_000_000_000
 PATTERNS: dict[str, str] = {
     ACCOUNT_ID: "twelve digits in quotes",
     REGION: "a Region such as eu-west-1",
+    ACTION: "service:Action as IAM writes it, such as lambda:PutFunctionConcurrency",
     BACKFILL_ID: "1 to 64 of letters, digits, - and _",
     CALL: "service.Operation, such as lambda.PutFunctionConcurrency; or slack.chat.postMessage, dagy.GET, dagy.POST",
     ERROR: "an AWS error code such as TooManyRequestsException, or timeout- or crash- with before or after, refused, "
@@ -182,10 +186,20 @@ class Ceiling(Part):
 
 
 class TableDemand(Part):
-    """Units per second wanted, without backfills."""
+    """Units per second wanted, without backfills. `replicated` are writes of other Regions, on top of `write`."""
 
     write: Steps = [(0, 0.0)]
     read: Steps = [(0, 0.0)]
+    replicated: Steps = [(0, 0.0)]
+
+
+class BulkOperation(Part):
+    """A bulk load of DynamoDB's own that writes the table from `start` up to `end`; `max_write` is its own limit."""
+
+    start: Count = 0
+    end: Positive | None = None
+    writes: Amount
+    max_write: Annotated[StrictInt, Field(ge=1024)] | None = None
 
 
 class IndexDemand(Part):
@@ -203,6 +217,8 @@ class IndexSpec(Part):
     share: Amount = 1.0
     keys: Positive = 1000
     hot_key_share: Share = 0.0
+    contributor_insights: InsightsMode = "off"
+    autoscaling: Scaling | None = None
     demand: IndexDemand = IndexDemand()
 
 
@@ -222,7 +238,9 @@ class TableSpec(Part):
     tags: Tags = {}
     keys: Positive = 1000
     hot_key_share: Share = 0.0
+    contributor_insights: InsightsMode = "off"
     demand: TableDemand = TableDemand()
+    bulk_operations: list[BulkOperation] = []
     indexes: list[IndexSpec] = []
 
     @property
@@ -318,6 +336,16 @@ class Slack(Part):
         return state
 
 
+class MemberStates(Part):
+    """How a member account is from which minute on."""
+
+    steps: list[tuple[Count, MemberState]] = [(0, "ready")]
+
+    def at(self, minute: int) -> MemberState:
+        """Say how the account is in *minute*; before the first step it is ready."""
+        return next((value for start, value in reversed(self.steps) if start <= minute), "ready")
+
+
 class Fault(Part):
     """The nth call of that name fails, and the next ones up to `times`, which may be `always`."""
 
@@ -330,6 +358,32 @@ class Fault(Part):
     def is_of_aws(self) -> bool:
         """Whether it strikes a call to AWS, and not one to Slack or dagy."""
         return self.call.partition(".")[0] not in {"slack", "dagy"}
+
+
+class Member(Part):
+    """Another account, or another Region, that the bot looks after: `member.yaml` deployed there, and what happens in it.
+
+    `state` says from which minute on it is ready; not-set-up (no member.yaml); without-roles (deployed, but not in
+    RolesRegion, so that it forwards alarms and cannot be entered); suspended (AWS closed it: nobody enters, nothing comes).
+    `denies` are actions that its organisation's service control policy denies. `mode` is member.yaml's own; left out it is
+    the bot's.
+    """
+
+    account: Account
+    state: Annotated[MemberStates, BeforeValidator(_slack_steps)] = MemberStates()
+    mode: Literal["dry-run", "approve", "auto"] | None = None
+    denies: list[Annotated[StrictStr, StringConstraints(pattern=ACTION)]] = []
+    functions: list[FunctionSpec] = []
+    tables: list[TableSpec] = []
+    outside: list[Outside] = []
+    alarms: Literal["default", "none"] = "default"
+    events: list[ExtraEvent] = []
+    metrics: list[RawMetric] = []
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its account id and Region."""
+        return self.account.id, self.account.region
 
 
 class Scenario(Part):
@@ -352,6 +406,7 @@ class Scenario(Part):
     metric_delay_minutes: Annotated[StrictInt, Field(ge=0, le=60)] = 2
     slack: Annotated[Slack, BeforeValidator(_slack_steps)] = Slack()
     faults: list[Fault] = []
+    members: list[Member] = []
     expect: dict[StrictStr, object] = {}
 
     _file: Path = PrivateAttr(default=Path("-"))
@@ -360,6 +415,12 @@ class Scenario(Part):
     def file(self) -> Path:
         """The file it was loaded from."""
         return self._file
+
+    def of_member(self, member: Member) -> "Scenario":
+        """What happens in a member account, as a scenario of its own. dagy writes to tables of the bot's account only."""
+        part = {name: getattr(member, name) for name in ("account", "functions", "tables", "outside", "alarms")}
+        part |= {"events": member.events, "metrics": member.metrics, "dagy": Dagy(), "members": []}
+        return self.model_copy(update=part)
 
     def expanded_functions(self) -> list[FunctionSpec]:
         """Name every function of the account, patterns spelled out, in the file's order."""

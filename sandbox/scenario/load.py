@@ -13,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from sandbox.scenario.checks import impossibilities
-from sandbox.scenario.format import ExtraEvent, Scenario
+from sandbox.scenario.format import ExtraEvent, Member, Scenario
 from sandbox.scenario.problems import ScenarioError, in_words, shown
 
 MAX_BYTES = 5_000_000
@@ -57,11 +57,16 @@ def load(path: Path | str) -> Scenario:
     except ValidationError as error:
         problems = [in_words(Scenario, detail) for detail in error.errors(include_url=False)]
         raise ScenarioError(file, problems) from error
-    events, problems = _events(file, scenario)
+    events, problems = _events(file, scenario.events, "events")
+    members: list[Member] = []
+    for i, member in enumerate(scenario.members):
+        theirs, more = _events(file, member.events, f"members[{i}].events")
+        members.append(member.model_copy(update={"events": theirs}))
+        problems += more
     problems = impossibilities(scenario) + problems
     if problems:
         raise ScenarioError(file, problems)
-    loaded = scenario.model_copy(update={"events": events})
+    loaded = scenario.model_copy(update={"events": events, "members": members})
     loaded._file = file
     return loaded
 
@@ -93,15 +98,15 @@ def _mapping(file: Path) -> dict[object, object]:
     return data
 
 
-def _events(file: Path, scenario: Scenario) -> tuple[list[ExtraEvent], list[str]]:
+def _events(file: Path, given: list[ExtraEvent], key: str) -> tuple[list[ExtraEvent], list[str]]:
     """Read the event files; a file name is relative to the scenario."""
     events: list[ExtraEvent] = []
     problems: list[str] = []
-    for i, event in enumerate(scenario.events):
+    for i, event in enumerate(given):
         if event.file is None or event.event is not None:
             events.append(event)
             continue
-        where = f"events[{i}].file"
+        where = f"{key}[{i}].file"
         beside = file.parent / event.file
         try:
             content = json.loads(beside.read_text(encoding="utf-8"))

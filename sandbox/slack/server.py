@@ -7,7 +7,7 @@ time comes from outside. Knows nothing of incidents.
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import RLock
 from typing import Literal, Self
@@ -80,7 +80,7 @@ class _Error(Exception):
 
 
 class SlackStandIn:
-    """A workspace with one channel and one app. *mode* is one word, or steps of [minute, word] in rising order."""
+    """A workspace with one app, in *channel* and those of *also*. *mode*: a word, or steps of [minute, word] in rising order."""
 
     def __init__(
         self,
@@ -89,11 +89,13 @@ class SlackStandIn:
         now: Callable[[], datetime],
         mode: SlackMode | Sequence[tuple[int, SlackMode]] = "up",
         channel: str = "C0OPS",
+        also: Sequence[str] = (),
         token: str = "xoxb-sandbox",  # noqa: S107 (opens nothing but this stand-in)
         team: str = "T0SANDBOX",
         usergroups: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.channel = channel
+        self._joined = {channel, *also}
         self.token = token
         self.team = team
         self._start = start
@@ -106,6 +108,7 @@ class SlackStandIn:
         self._failures: dict[str, list[Failure]] = {}
         self._hooks: dict[str, datetime] = {}
         self._hook_uses: Counter[str] = Counter()
+        self._hook_messages: dict[str, str] = {}
         self._counter = 0
         self._lock = RLock()
         self._server = LoopbackServer(self._serve)
@@ -134,9 +137,12 @@ class SlackStandIn:
         """The replies under message *ts*, oldest first."""
         return tuple(message for message in self.messages if message.thread_ts == ts)
 
-    def reply_url(self, name: str) -> str:
-        """Make the address at which one command or click can be answered, from now on for 30 minutes."""
+    def reply_url(self, name: str, ts: str | None = None) -> str:
+        """Make the address at which one command or click can be answered, from now on for 30 minutes. *ts*: the message that
+        was clicked, which an answer may take the place of."""
         self._hooks.setdefault(name, self._now())
+        if ts is not None:
+            self._hook_messages[name] = ts
         return f"{self._server.origin}/hooks/{name}"
 
     def fail(self, method: str, *failures: Failure) -> None:
@@ -231,13 +237,14 @@ class SlackStandIn:
     def _post(self, arguments: Arguments) -> dict[str, object]:
         text, blocks = self._content(arguments, longest=MAX_POSTED_TEXT)
         thread_ts = arguments.get("thread_ts")
-        if thread_ts is not None and thread_ts not in self._messages:
+        thread = self._messages.get(str(thread_ts))
+        if thread_ts is not None and (thread is None or thread.channel != arguments.get("channel")):
             raise _Error("thread_not_found")
         self._counter += 1
         call = SlackCall(
             minute=self._minute,
             method="chat.postMessage",
-            channel=self.channel,
+            channel=str(arguments.get("channel")),
             ts=f"{int(self._now().timestamp())}.{self._counter:06d}",
             thread_ts=str(thread_ts) if thread_ts is not None else None,
             text=text,
@@ -249,12 +256,12 @@ class SlackStandIn:
     def _update(self, arguments: Arguments) -> dict[str, object]:
         text, blocks = self._content(arguments, longest=MAX_UPDATED_TEXT)
         before = self._messages.get(str(arguments.get("ts")))
-        if before is None:
+        if before is None or before.channel != arguments.get("channel"):
             raise _Error("message_not_found")
         call = SlackCall(
             minute=self._minute,
             method="chat.update",
-            channel=self.channel,
+            channel=before.channel,
             ts=before.ts,
             thread_ts=before.thread_ts,
             text=text,
@@ -274,7 +281,7 @@ class SlackStandIn:
             raise _Error("user_not_in_channel")
         text, blocks = self._content(arguments, longest=MAX_POSTED_TEXT)
         self._counter += 1
-        self._record("chat.postEphemeral", text, blocks, user=user, channel=self.channel)
+        self._record("chat.postEphemeral", text, blocks, user=user, channel=str(arguments.get("channel")))
         return {"message_ts": f"{int(self._now().timestamp())}.{self._counter:06d}"}
 
     def _publish(self, arguments: Arguments) -> dict[str, object]:
@@ -314,7 +321,7 @@ class SlackStandIn:
         return {"users": list(users)}
 
     def _content(self, arguments: Arguments, *, longest: int) -> tuple[str, tuple[dict[str, object], ...]]:
-        if arguments.get("channel") != self.channel:
+        if arguments.get("channel") not in self._joined:
             raise _Error("channel_not_found")
         text, blocks = arguments.get("text") or "", _decoded(arguments.get("blocks") or [])
         if not isinstance(text, str):
@@ -333,7 +340,8 @@ class SlackStandIn:
         return text, tuple(blocks)
 
     def _hook(self, name: str, request: HttpRequest) -> HttpAnswer:
-        """Answer a reply address as Slack does: 5 uses, 30 minutes, and plain words instead of JSON."""
+        """Answer a reply address as Slack does: 5 uses, 30 minutes, and plain words instead of JSON. `replace_original` puts the
+        answer in the place of the message that was clicked (Slack: Handling user interaction)."""
         opened = self._hooks.get(name)
         error = ""
         if opened is None:
@@ -357,6 +365,9 @@ class SlackStandIn:
             return HttpAnswer(status=400, body=b"no_text")
         self._hook_uses[name] += 1
         self._record("response_url", text, tuple(blocks), user=None, channel=None)
+        clicked = self._messages.get(self._hook_messages.get(name, ""))
+        if arguments.get("replace_original") is True and clicked is not None:
+            self._messages[str(clicked.ts)] = replace(clicked, text=text, blocks=tuple(blocks))
         return HttpAnswer(status=200, body=b"ok")
 
 

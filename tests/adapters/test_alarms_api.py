@@ -99,6 +99,36 @@ def test_a_composite_is_resolved_to_the_children_that_are_in_alarm(script: Scrip
     assert found.subjects == (TableSubject(table="runs"),)
 
 
+def test_a_composite_over_a_grouped_alarm_is_about_the_contributors_in_alarm(
+    script: Scripted, scripted: Access
+) -> None:
+    """The query names no table; its contributors do, and they are asked for only where it is in ALARM."""
+
+    def grouped(name: str, *, state: str = "ALARM", query: str = "WriteThrottleEvents") -> dict[str, Any]:
+        schema = 'SCHEMA("AWS/DynamoDB", TableName)' if "Write" in query else 'SCHEMA("AWS/Lambda", FunctionName)'
+        expression = f"SELECT SUM({query}) FROM {schema} GROUP BY TableName"
+        return {
+            "AlarmName": name,
+            "StateValue": state,
+            "StateTransitionedTimestamp": NOW,
+            "Metrics": [{"Id": "q1", "Expression": expression}],
+        }
+
+    describe(script, ["any"], composite=[{"AlarmName": "any", "AlarmRule": "ALARM(fleet) OR ALARM(quiet)"}])
+    describe(script, ["fleet", "quiet"], metric=[grouped("fleet"), grouped("quiet", state="OK")])
+    contributors = [
+        {"ContributorId": name, "ContributorAttributes": {"TableName": name}, "StateReason": ""} for name in ("a", "b")
+    ]
+    script.answers("cloudwatch", "describe_alarm_contributors", {"AlarmContributors": contributors}, AlarmName="fleet")
+
+    found = alarms.subjects_of(list(AwsAlarms(scripted).metrics_of(["any"])), {})
+
+    assert isinstance(found, alarms.Found)
+    assert found.subjects == (TableSubject(table="a"), TableSubject(table="b"))
+    describe(script, ["pool"], metric=[grouped("pool", query="Throttles")])
+    assert len(AwsAlarms(scripted).metrics_of(["pool"])) == 1
+
+
 def test_composites_of_composites_end_three_levels_down(script: Scripted, scripted: Access) -> None:
     for level in range(4):
         rule = {"AlarmName": f"level{level}", "AlarmRule": f"ALARM(level{level + 1})"}

@@ -12,9 +12,9 @@ import pytest
 from sandbox.memory_incidents import MemoryIncidents
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.incidents_table import IncidentsTable
-from unthrottle.errors import BadInput, Busy, Conflict
+from unthrottle.errors import BadInput, Busy, Conflict, OverBudget
 from unthrottle.evidence.table import Capacity
-from unthrottle.incident import Incident, Status
+from unthrottle.incident import Incident, Settling, Status, Wish
 from unthrottle.plan import Action, CapConcurrency, Change, Plan, SavedTable, SwitchToOnDemand
 from unthrottle.ports import Clock, Duplicate, Incidents, Joined, Opened
 from unthrottle.subjects import PoolSubject, TableSubject, fingerprint, incident_id
@@ -287,6 +287,78 @@ def test_open_incidents_come_oldest_first_and_recent_ones_newest_first(incidents
     assert incidents.recent(10) == tuple(reversed(made))
     assert incidents.recent(1) == (made[2],)
     assert incidents.recent(2) == (made[2], made[1])
+
+
+# --- two at once: what is decided by whoever comes first ---------------------------------------------------------------
+
+WISH = Wish(do="keep", by="U0OPS", at=NOW)
+
+
+def test_no_wish_is_taken_once_the_end_has_begun_and_again_after_it_was_put_off(incidents: Incidents) -> None:
+    """Nobody is told "taken" who is not heard: until the next write of the record."""
+    settling = incidents.save(replace(opened(incidents), settling=Settling(by="workflow", at=NOW)))
+    assert not incidents.wish(settling.id, WISH)
+
+    incidents.save(replace(settling, settling=None))
+    assert incidents.wish(settling.id, WISH)
+    found = incidents.load(settling.id)
+    assert found is not None
+    assert found.wish == WISH
+
+
+def test_a_wish_that_came_first_is_there_when_the_end_begins(incidents: Incidents) -> None:
+    """Whoever ends the change reads it then."""
+    incident = opened(incidents)
+    assert incidents.wish(incident.id, WISH)
+    incidents.save(replace(incident, settling=Settling(by="workflow", at=NOW)))
+
+    found = incidents.load(incident.id)
+    assert found is not None
+    assert (found.wish, found.settling) == (WISH, Settling(by="workflow", at=NOW))
+
+
+def test_the_newest_wish_counts_and_tells_what_it_puts_aside(incidents: Incidents) -> None:
+    """Whoever was told "taken" before is named in the story; saying the same again puts nothing aside."""
+    incident = opened(incidents)
+    assert incidents.wish(incident.id, Wish(do="revert", by="U0ANN", at=NOW))
+    assert incidents.wish(incident.id, WISH)
+
+    found = incidents.load(incident.id)
+    assert found is not None
+    assert found.wish == replace(WISH, instead_of="U0ANN had said revert just before")
+    assert incidents.wish(incident.id, WISH)
+    again = incidents.load(incident.id)
+    assert again is not None
+    assert again.wish is not None
+    assert again.wish.by == "U0OPS"
+
+
+def test_the_last_action_of_the_budget_is_spent_once(incidents: Incidents) -> None:
+    """Both were judged while it was there; who comes second is told so, and holds nothing."""
+    first, second = opened(incidents, "a"), opened(incidents, "b", table="other")
+    incidents.record_intent(planned(first, SWITCH), NOW, budget=1)
+
+    with pytest.raises(OverBudget, match="budget of 1"):
+        incidents.record_intent(planned(second, cap("hog")), NOW + timedelta(minutes=1), budget=1)
+    assert incidents.load(second.id) == second
+    ledger = incidents.ledger(ACCOUNT, REGION, [cap("hog").arn], NOW)
+    assert (ledger.acted, ledger.held_by) == ((NOW,), {})
+
+
+def test_a_budget_that_is_spent_is_no_bar_to_who_has_spent_it(incidents: Incidents) -> None:
+    """A resumed run records the same intent again."""
+    incident = planned(opened(incidents), SWITCH)
+    first = incidents.record_intent(incident, NOW, budget=1)
+
+    assert incidents.record_intent(incident, NOW, budget=1) == first
+
+
+def test_an_hour_later_the_budget_is_new(incidents: Incidents) -> None:
+    """The window rolls; at exactly an hour the earlier action does not count any more."""
+    incidents.record_intent(planned(opened(incidents, "a"), SWITCH), NOW, budget=1)
+    later = planned(opened(incidents, "b", table="other"), cap("hog"))
+
+    assert incidents.record_intent(later, NOW + timedelta(hours=1), budget=1).version == 1
 
 
 # --- the table alone --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from tests.adapters.world import NOW, Scripted
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.tables import AwsTables, table_settings
 from unthrottle.errors import NotFound
-from unthrottle.evidence.table import Billing, Capacity, IndexSettings, KeyShare, ScalingTarget, Way
+from unthrottle.evidence.table import Billing, BulkOperation, Capacity, IndexSettings, KeyShare, ScalingTarget, Way
 
 ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/runs"
 
@@ -225,3 +225,82 @@ def test_where_contributor_insights_is_off_nothing_is_known(script: Scripted, sc
     script.answers("dynamodb", "describe_contributor_insights", {"ContributorInsightsStatus": "DISABLED"})
 
     assert AwsTables(scripted).hot_keys("runs", None, datetime(2026, 6, 1, tzinfo=UTC), NOW) is None
+
+
+def test_what_autoscaling_did_to_an_index_is_listed_under_the_index(script: Scripted, scripted: Access) -> None:
+    script.answers(
+        "application-autoscaling",
+        "describe_scaling_activities",
+        {"ScalingActivities": []},
+        ServiceNamespace="dynamodb",
+        ResourceId="table/runs/index/by-day",
+        IncludeNotScaledActivities=True,
+        MaxResults=20,
+    )
+
+    assert AwsTables(scripted).scaling_activities("runs", "by-day") == ()
+
+
+def bulk(number: int, minutes_ago: float, status: str = "IN_PROGRESS", of: str = "bulk-operation") -> dict[str, Any]:
+    arn = f"arn:aws:dynamodb:eu-west-1:111122223333:{of}/{number}"
+    return {"BulkOperationArn": arn, "BulkOperationStatus": status, "StartTime": NOW - timedelta(minutes=minutes_ago)}
+
+
+def listed_bulk(script: Scripted, *operations: dict[str, Any]) -> None:
+    answer = {"BulkOperationsSummaryList": list(operations)}
+    script.answers("dynamodb", "list_bulk_operations", answer, MaxResults=25)
+
+
+def described_bulk(script: Scripted, operation: dict[str, Any], *tables: str, **more: Any) -> None:
+    answer = operation | {"TableDetails": [{"TableName": name} for name in tables]} | more
+    script.answers(
+        "dynamodb",
+        "describe_bulk_operation",
+        {"BulkOperationDescription": answer},
+        BulkOperationArn=operation["BulkOperationArn"],
+    )
+
+
+def bulk_of(scripted: Access) -> tuple[BulkOperation, ...]:
+    return AwsTables(scripted).bulk_operations("runs", NOW - timedelta(minutes=20), NOW - timedelta(minutes=5))
+
+
+def test_only_bulk_operations_that_run_and_began_in_time_are_looked_into(script: Scripted, scripted: Access) -> None:
+    mine, other = bulk(1, 10), bulk(2, 20, "CANCELLING")
+    elsewhere = bulk(6, 10, of="table/runs-old/bulk-operation")
+    listed_bulk(script, bulk(3, 4), mine, bulk(4, 10, "COMPLETED"), other, elsewhere, bulk(5, 21))
+    described_bulk(script, mine, "runs", MaxWriteRequestUnits=1024)
+    described_bulk(script, other, "runs-old")
+
+    expected = BulkOperation(arn=mine["BulkOperationArn"], started_at=NOW - timedelta(minutes=10), most=1024)
+    assert bulk_of(scripted) == (expected,)
+
+
+def test_a_bulk_operation_without_a_limit_has_none_and_may_name_the_table_by_its_arn(
+    script: Scripted, scripted: Access
+) -> None:
+    mine = bulk(1, 10, of="table/runs/bulk-operation")
+    listed_bulk(script, mine)
+    described_bulk(script, mine, "arn:aws:dynamodb:eu-west-1:111122223333:table/runs")
+
+    (found,) = bulk_of(scripted)
+    assert found.most is None
+
+
+def test_at_most_three_bulk_operations_are_looked_into(script: Scripted, scripted: Access) -> None:
+    many = [bulk(number, 10) for number in range(5)]
+    listed_bulk(script, *many)
+    for operation in many[:3]:
+        described_bulk(script, operation, "runs")
+
+    assert len(bulk_of(scripted)) == 3
+
+
+def test_a_rule_keeps_its_name_so_that_a_person_can_read_the_same_report(script: Scripted, scripted: Access) -> None:
+    insights(script)
+    report(script, "DynamoDBContributorInsights-PKT-runs-1", {"tenant-7": 80.0}, 100.0)
+
+    found = AwsTables(scripted).hot_keys("runs", None, NOW - timedelta(minutes=15), NOW)
+
+    assert found is not None
+    assert found.rule == "DynamoDBContributorInsights-PKT-runs-1"

@@ -148,14 +148,14 @@ def test_an_audit_larger_than_an_item_is_kept_in_parts_and_read_back_whole(weeks
 def test_the_deployed_function_answers_a_schedule(
     world: AuditWorld, weeks: Weeks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unthrottle.wiring import audit_from_environment
+    from unthrottle.entry.audit import Audit
 
     quiet_pool(world)
     monkeypatch.setenv("UNTHROTTLE_INCIDENTS_TABLE", "incidents")
     monkeypatch.setenv("UNTHROTTLE_OBSERVER_ROLE", "unthrottle-observer")
     monkeypatch.setenv("UNTHROTTLE_HOME_ACCOUNT", ACCOUNT)
     monkeypatch.setenv("UNTHROTTLE_MEMBER_ACCOUNTS", "444455556666")
-    answer = audit_from_environment().handle({})
+    answer = Audit.from_environment().handle({})
     assert (answer["posted"], answer["kept"]) == (False, True)
     assert answer["not_looked_at"] == ("444455556666 eu-west-1",)
     assert HOG in answer["text"]

@@ -1,13 +1,17 @@
 """Growth, documents and pages: what turns measurements into figures people read."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bench.docs import BEGIN, END, write_docs
+from bench.cold import ALARM, SECRET, signed_command
+from bench.docs import BEGIN, END, OF_README, SHOWN, write_docs, write_readme
 from bench.growth import fit
 from bench.page import page
 from bench.section import Curve, Goal, Section, median, percent
+from unthrottle.alarms import Firing, read
+from unthrottle.slack_front import Command, receive
 
 
 def _section() -> Section:
@@ -65,3 +69,47 @@ def test_a_page_shows_names_as_text_and_says_what_is_not_reached() -> None:
     assert "not reached" in written
     assert "us &amp; them" in written
     assert "https://" not in written
+
+
+def _parts() -> list[Section]:
+    accuracy = Section(
+        key="accuracy",
+        title="Accuracy",
+        columns=[*SHOWN, "of incidents"],
+        rows=[
+            ["Unthrottle", "99 %", "98 %", "97 %", "0", "18", "0", "9"],
+            ["nobody", "-", "-", "-", "0", "396", "0", "9"],
+        ],
+    )
+    goal = Goal(text="cold within 1.2 x", found="1.3 x", reached=False)
+    return [accuracy, *(Section(key=key, title=key, columns=["a"], goals=[goal]) for key in OF_README[1:])]
+
+
+def test_the_readme_gets_a_few_of_the_figures_and_says_what_is_not_reached(tmp_path: Path) -> None:
+    file = tmp_path / "README.md"
+    file.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    assert write_readme(file, {"date": "today", "mode": "full"}, _parts())
+    text = file.read_text(encoding="utf-8")
+    assert "| Unthrottle | 99 % | 98 % | 97 % | 0 | 18 | 0 |\n" in text
+    assert "- cold within 1.2 x: 1.3 x (not reached)" in text
+    assert "\nold\n" not in text
+
+
+def test_the_readme_is_left_alone_when_a_part_was_not_measured(tmp_path: Path) -> None:
+    file = tmp_path / "README.md"
+    file.write_text(f"{BEGIN}\nold\n{END}\n", encoding="utf-8")
+    assert not write_readme(file, {"date": "today", "mode": "full"}, _parts()[1:])
+    assert "old" in file.read_text(encoding="utf-8")
+
+
+def test_both_documents_have_the_marks_that_the_figures_go_between() -> None:
+    root = Path(__file__).parents[2]
+    for name in ("README.md", "docs/benchmarks.md"):
+        text = (root / name).read_text(encoding="utf-8")
+        assert (text.count(BEGIN), text.count(END)) == (1, 1)
+
+
+def test_what_the_front_doors_are_timed_with_is_a_genuine_command_and_a_genuine_alarm() -> None:
+    command = receive(signed_command("status"), [SECRET["signing_secret"]], datetime.now(UTC))
+    assert isinstance(command, Command)
+    assert [type(reading) for reading in read(ALARM)] == [Firing]

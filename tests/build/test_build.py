@@ -38,7 +38,7 @@ def test_a_handler_imports_only_the_library_so_that_it_never_needs_a_neighbour_f
     tree = ast.parse((ROOT / "functions" / name / "app.py").read_text())
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    allowed = {"functools", "typing", "unthrottle"} | (
+    allowed = {"functools", "gc", "typing", "unthrottle"} | (
         {"aws_durable_execution_sdk_python"} if name == "respond" else set()
     )
     assert {module.split(".")[0] for module in modules} <= allowed

@@ -109,6 +109,47 @@ def _three_hours(evidence: PoolEvidence) -> PoolEvidence:
     )
 
 
+@pytest.mark.parametrize(
+    ("yesterday", "week_ago", "gap"),
+    [
+        pytest.param(600, 300, True, id="so yesterday, at most half a week ago"),
+        pytest.param(600, 301, False, id="about so on both days"),
+        pytest.param(20, 600, False, id="so a week ago: a weekly load"),
+        pytest.param(600, None, False, id="a week ago was not measured"),
+    ],
+)
+def test_what_is_usual_only_since_yesterday_is_told_as_a_gap(
+    yesterday: float, week_ago: float | None, *, gap: bool
+) -> None:
+    """A hog of more than a day looks like a new load that is wanted: the metrics do not tell, and a person is asked."""
+    account = week(None, {1: 700, 7: None if week_ago is None else 700})
+    evidence = read(week(0, {1: yesterday, 7: week_ago}), account)
+    found = diagnose(_three_hours(evidence), SETTINGS, itself=frozenset())
+    assert (found.cause, found.targets) == (Cause.POOL_GROWTH, ())
+    assert found.confidence is (Confidence.MEDIUM if gap else Confidence.HIGH)
+    told = "large ran 600 at these hours yesterday, and 300 a week ago: whether that is wanted"
+    assert any(each.startswith(told) for each in found.gaps) is gap
+
+
+@pytest.mark.parametrize(("held", "gap"), [(250, True), (249, False)])
+def test_only_of_a_function_above_the_share_it_matters_since_when_it_runs_so(held: float, *, gap: bool) -> None:
+    evidence = pool(
+        use={0: 650, ONSET: 998},
+        functions=[function("large", {0: held}), *(function(f"g{n}", {0: 5, ONSET: 75}) for n in range(10))],
+        throttled={"g1": {ONSET: 10}},
+    )
+    both = week(0, {1: held, 7: 10})
+    evidence = replace(
+        evidence,
+        end=START + timedelta(hours=3),
+        earlier=(FunctionUse(name="large", concurrency=both),),
+        earlier_account=week(None, {1: 700, 7: 700}),
+    )
+    found = diagnose(_three_hours(evidence), SETTINGS, itself=frozenset())
+    assert found.cause is Cause.POOL_GROWTH
+    assert any(each.startswith(f"large ran {held:g} at these hours yesterday") for each in found.gaps) is gap
+
+
 # --- with the real readers ---------------------------------------------------------------------------------------
 
 NOW = datetime.fromisoformat("2026-08-24T09:30:00+00:00")

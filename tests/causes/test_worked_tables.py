@@ -1,5 +1,6 @@
 """The worked cases of docs/diagnosis.md about tables: what is seen, the cause, and the action. D7 is case 7."""
 
+import shlex
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ from tests.causes.builders import (
     index,
     points,
     scaled,
+    series,
     settings,
     short_of_writes,
     table,
@@ -21,7 +23,7 @@ from tests.causes.builders import (
 from unthrottle.actions.planning import make_plan
 from unthrottle.causes import diagnose
 from unthrottle.diagnosis import Cause
-from unthrottle.evidence.table import Billing, TableEvidence, Throttle, UnitMetrics, Way
+from unthrottle.evidence.table import Billing, BulkOperation, OtherWriters, TableEvidence, Throttle, UnitMetrics, Way
 from unthrottle.plan import Action, RaiseCapacity
 from unthrottle.settings import Settings
 
@@ -39,6 +41,9 @@ INDEX_READS = unit("by-status", read={0: 40, ONSET: 100}, throttles={(Way.READ, 
 HOT_INDEX = unit("by-status", throttles={HOT: {ONSET: 90}})
 HOT_TABLE = unit(write={0: 10}, throttles={HOT: {ONSET: 90}})
 BURST = unit(write={0: 100, ONSET: 4000}, throttles={HOT: {ONSET: 120_000}})
+ELSEWHERE = OtherWriters(
+    customer=series({0: 900, ONSET: 300}), replicated=series({0: 300, ONSET: 2700})
+)  # Sums of a minute
 FLOOD = unit(write={0: 20, ONSET: 50}, provisioned={Way.WRITE: {0: 50}}, throttles={SHORT: {ONSET: 33_000}})
 
 
@@ -51,128 +56,137 @@ def switched(times: int) -> TableEvidence:
     return replace(table(short_of_writes(), described=described), switches=(LATELY,) * times)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "cause", "action"),
-    [
-        pytest.param(table(short_of_writes()), Cause.PROVISIONED_CAPACITY, SWITCH, id="D1 D2 D14 D19 short of writes"),
-        pytest.param(
-            table(short_of_writes(), activities=[MAXED]), Cause.PROVISIONED_CAPACITY, SWITCH, id="D3 autoscaling maxed"
+CASES = [
+    pytest.param(table(short_of_writes()), Cause.PROVISIONED_CAPACITY, SWITCH, id="D1 D2 D14 D19 short of writes"),
+    pytest.param(
+        table(short_of_writes(), activities=[MAXED]), Cause.PROVISIONED_CAPACITY, SWITCH, id="D3 autoscaling maxed"
+    ),
+    pytest.param(
+        table(RISEN, described=settings(capacity=replace(settings().capacity, write=100))),
+        Cause.CAPACITY_CHANGE_IN_PROGRESS,
+        Action.WAIT,
+        id="D4 autoscaling reacts, throttles fall",
+    ),
+    pytest.param(
+        table(unit(write={0: 15}), INDEX_SHORT, described=INDEXED),
+        Cause.PROVISIONED_CAPACITY,
+        SWITCH,
+        id="D5 the index is short",
+    ),
+    pytest.param(table(unit(), HOT_INDEX, described=INDEXED), Cause.HOT_INDEX, Action.ESCALATE, id="D6 a hot index"),
+    pytest.param(table(HOT_TABLE, hot=[hot_keys(0.15, 0.05)]), Cause.HOT_KEY, Action.ESCALATE, id="D7 a hot key"),
+    pytest.param(
+        table(BURST, described=ON_DEMAND, hot=[hot_keys(0.01, 0.01)]),
+        Cause.ON_DEMAND_RAMP,
+        Action.WAIT,
+        id="D8 a ramp",
+    ),
+    pytest.param(
+        table(unit(throttles={HOT: points({52: 30, 53: 30, 54: 30})})),
+        Cause.ALREADY_OVER,
+        Action.NONE,
+        id="D9 split for heat, and over",
+    ),
+    pytest.param(
+        table(HOT_TABLE, hot=[hot_keys(0.01, 0.01, 0.01)]),
+        Cause.HOT_KEY,
+        Action.ESCALATE,
+        id="D10 a moving hot partition, no backfill",
+    ),
+    pytest.param(
+        table(BURST, described=ON_DEMAND, hot=[hot_keys(0.01, 0.01, 0.01)], backfills=[backfill()]),
+        Cause.RUNAWAY_BACKFILL,
+        Action.CANCEL_BACKFILL,
+        id="D10 a moving hot partition, by a backfill",
+    ),
+    pytest.param(
+        table(limited(Throttle.MAX_ON_DEMAND), described=replace(ON_DEMAND, max_on_demand_write=500)),
+        Cause.ON_DEMAND_CEILING,
+        Action.ESCALATE,
+        id="D11 its own maximum",
+    ),
+    pytest.param(
+        table(limited(Throttle.ACCOUNT_LIMIT), described=ON_DEMAND),
+        Cause.TABLE_QUOTA,
+        Action.ESCALATE,
+        id="D12 the quota",
+    ),
+    pytest.param(
+        table(FLOOD, backfills=[backfill()]),
+        Cause.RUNAWAY_BACKFILL,
+        Action.CANCEL_BACKFILL,
+        id="D13 a runaway writer",
+    ),
+    pytest.param(
+        table(unit(), INDEX_READS, described=INDEXED),
+        Cause.PROVISIONED_CAPACITY,
+        SWITCH,
+        id="D15 reads of the index are short",
+    ),
+    pytest.param(table(short_of_writes(write={0: 10})), Cause.PROVISIONED_CAPACITY, SWITCH, id="D16 spikes of seconds"),
+    pytest.param(
+        table(short_of_writes(), described=replace(ON_DEMAND, status="UPDATING")),
+        Cause.CAPACITY_CHANGE_IN_PROGRESS,
+        Action.WAIT,
+        id="D17 a switch under way",
+    ),
+    pytest.param(switched(3), Cause.PROVISIONED_CAPACITY, Action.RAISE_CAPACITY, id="D18 the switches are used up"),
+    pytest.param(
+        table(short_of_writes(write={0: 50, ONSET: 5})),
+        Cause.PROVISIONED_CAPACITY,
+        SWITCH,
+        id="D20 consumption collapsed while throttled",
+    ),
+    pytest.param(
+        table(short_of_writes(), described=ON_DEMAND),
+        Cause.INCONCLUSIVE,
+        Action.ESCALATE,
+        id="D21 provisioned throttles of an on-demand table",
+    ),
+    pytest.param(
+        table(unit(), HOT_INDEX, described=INDEXED, hot=[hot_keys()]),
+        Cause.HOT_INDEX,
+        Action.ESCALATE,
+        id="D23 no throttled key is listed",
+    ),
+    pytest.param(
+        table(unit(), described=settings(indexes=[index(status="CREATING")])),
+        Cause.ALREADY_OVER,
+        Action.NONE,
+        id="D24 an index is being built",
+    ),
+    pytest.param(
+        table(FLOOD, described=settings(replicas=("us-east-1",))),
+        Cause.PROVISIONED_CAPACITY,
+        Action.RAISE_CAPACITY,
+        id="a jump of a global table, by nobody that can be told: no switch of the replicas",
+    ),
+    pytest.param(
+        replace(table(FLOOD, described=settings(replicas=("us-east-1",))), writers=ELSEWHERE),
+        Cause.PROVISIONED_CAPACITY,
+        Action.ESCALATE,
+        id="D25 a writer in another Region",
+    ),
+    pytest.param(
+        replace(
+            table(FLOOD),
+            writers=OtherWriters(bulk=(BulkOperation(arn="arn:aws:dynamodb:bulk", started_at=at(ONSET)),)),
         ),
-        pytest.param(
-            table(RISEN, described=settings(capacity=replace(settings().capacity, write=100))),
-            Cause.CAPACITY_CHANGE_IN_PROGRESS,
-            Action.WAIT,
-            id="D4 autoscaling reacts, throttles fall",
-        ),
-        pytest.param(
-            table(unit(write={0: 15}), INDEX_SHORT, described=INDEXED),
-            Cause.PROVISIONED_CAPACITY,
-            SWITCH,
-            id="D5 the index is short",
-        ),
-        pytest.param(
-            table(unit(), HOT_INDEX, described=INDEXED), Cause.HOT_INDEX, Action.ESCALATE, id="D6 a hot index"
-        ),
-        pytest.param(table(HOT_TABLE, hot=[hot_keys(0.15, 0.05)]), Cause.HOT_KEY, Action.ESCALATE, id="D7 a hot key"),
-        pytest.param(
-            table(BURST, described=ON_DEMAND, hot=[hot_keys(0.01, 0.01)]),
-            Cause.ON_DEMAND_RAMP,
-            Action.WAIT,
-            id="D8 a ramp",
-        ),
-        pytest.param(
-            table(unit(throttles={HOT: points({52: 30, 53: 30, 54: 30})})),
-            Cause.ALREADY_OVER,
-            Action.NONE,
-            id="D9 split for heat, and over",
-        ),
-        pytest.param(
-            table(HOT_TABLE, hot=[hot_keys(0.01, 0.01, 0.01)]),
-            Cause.HOT_KEY,
-            Action.ESCALATE,
-            id="D10 a moving hot partition, no backfill",
-        ),
-        pytest.param(
-            table(BURST, described=ON_DEMAND, hot=[hot_keys(0.01, 0.01, 0.01)], backfills=[backfill()]),
-            Cause.RUNAWAY_BACKFILL,
-            Action.CANCEL_BACKFILL,
-            id="D10 a moving hot partition, by a backfill",
-        ),
-        pytest.param(
-            table(limited(Throttle.MAX_ON_DEMAND), described=replace(ON_DEMAND, max_on_demand_write=500)),
-            Cause.ON_DEMAND_CEILING,
-            Action.ESCALATE,
-            id="D11 its own maximum",
-        ),
-        pytest.param(
-            table(limited(Throttle.ACCOUNT_LIMIT), described=ON_DEMAND),
-            Cause.TABLE_QUOTA,
-            Action.ESCALATE,
-            id="D12 the quota",
-        ),
-        pytest.param(
-            table(FLOOD, backfills=[backfill()]),
-            Cause.RUNAWAY_BACKFILL,
-            Action.CANCEL_BACKFILL,
-            id="D13 a runaway writer",
-        ),
-        pytest.param(
-            table(unit(), INDEX_READS, described=INDEXED),
-            Cause.PROVISIONED_CAPACITY,
-            SWITCH,
-            id="D15 reads of the index are short",
-        ),
-        pytest.param(
-            table(short_of_writes(write={0: 10})), Cause.PROVISIONED_CAPACITY, SWITCH, id="D16 spikes of seconds"
-        ),
-        pytest.param(
-            table(short_of_writes(), described=replace(ON_DEMAND, status="UPDATING")),
-            Cause.CAPACITY_CHANGE_IN_PROGRESS,
-            Action.WAIT,
-            id="D17 a switch under way",
-        ),
-        pytest.param(switched(3), Cause.PROVISIONED_CAPACITY, Action.RAISE_CAPACITY, id="D18 the switches are used up"),
-        pytest.param(
-            table(short_of_writes(write={0: 50, ONSET: 5})),
-            Cause.PROVISIONED_CAPACITY,
-            SWITCH,
-            id="D20 consumption collapsed while throttled",
-        ),
-        pytest.param(
-            table(short_of_writes(), described=ON_DEMAND),
-            Cause.INCONCLUSIVE,
-            Action.ESCALATE,
-            id="D21 provisioned throttles of an on-demand table",
-        ),
-        pytest.param(
-            table(unit(), HOT_INDEX, described=INDEXED, hot=[hot_keys()]),
-            Cause.HOT_INDEX,
-            Action.ESCALATE,
-            id="D23 no throttled key is listed",
-        ),
-        pytest.param(
-            table(unit(), described=settings(indexes=[index(status="CREATING")])),
-            Cause.ALREADY_OVER,
-            Action.NONE,
-            id="D24 an index is being built",
-        ),
-        pytest.param(
-            table(FLOOD, described=settings(replicas=("us-east-1",))),
-            Cause.PROVISIONED_CAPACITY,
-            Action.RAISE_CAPACITY,
-            id="D25 a writer in another Region: named, and no switch of the replicas",
-        ),
-        pytest.param(
-            table(unit(write={}, read={})), Cause.INCONCLUSIVE, Action.ESCALATE, id="D26 every answer is empty"
-        ),
-        pytest.param(
-            table(short_of_writes(), INDEX_SHORT, described=INDEXED),
-            Cause.PROVISIONED_CAPACITY,
-            SWITCH,
-            id="D28 table and index are short",
-        ),
-    ],
-)
+        Cause.PROVISIONED_CAPACITY,
+        Action.ESCALATE,
+        id="D13 a runaway writer: a bulk operation",
+    ),
+    pytest.param(table(unit(write={}, read={})), Cause.INCONCLUSIVE, Action.ESCALATE, id="D26 every answer is empty"),
+    pytest.param(
+        table(short_of_writes(), INDEX_SHORT, described=INDEXED),
+        Cause.PROVISIONED_CAPACITY,
+        SWITCH,
+        id="D28 table and index are short",
+    ),
+]
+
+
+@pytest.mark.parametrize(("evidence", "cause", "action"), CASES)
 def test_what_is_seen_of_a_table_leads_to_its_cause_and_its_action(
     evidence: TableEvidence, cause: Cause, action: Action
 ) -> None:
@@ -201,3 +215,17 @@ def test_where_capacity_is_raised_only_what_is_short_is(evidence: TableEvidence,
     before, after = change.before, change.after
     found: set[str | None] = {name for name in before.indexes if before.indexes[name] != after.indexes[name]}
     assert found | ({None} if before.capacity != after.capacity else set()) == raised
+
+
+@pytest.mark.parametrize("evidence", [pytest.param(row.values[0], id=row.id) for row in CASES])
+def test_a_diagnosis_can_be_checked_and_says_what_it_is_not(evidence: TableEvidence) -> None:
+    """Each finding has its number and one AWS command, each runner-up what spoke against it; what dagy says has no command."""
+    found = diagnose(evidence, Settings(), itself=frozenset())
+    assert found.findings
+    for finding in found.findings:
+        by_dagy = finding.text.startswith("Backfill ")
+        assert by_dagy or finding.text in found.gaps or shlex.split(finding.check or "")[:1] == ["aws"], finding.text
+        assert any(letter.isdigit() for letter in finding.text) or "is UPDATING" in finding.text, finding.text
+    assert found.cause is Cause.INCONCLUSIVE or found.rejected
+    assert all(item.cause is not found.cause and item.because.endswith(".") for item in found.rejected)
+    assert len({item.cause for item in found.rejected}) == len(found.rejected)

@@ -82,6 +82,7 @@ RULES = {
     "IntakeFunctionAlarmStateChange": "unthrottle-IntakeFunctionAlarmStateChange-1A2B3C4D",
     "IntakeFunctionContributorStateChange": "unthrottle-IntakeFunctionContributorStateChange-5E6F7A8B",
 }
+HUB_BUS, HUB_RULE, SWEEP = "unthrottle-hub", "unthrottle-HubRule-9C0D1E2F", "unthrottle-SweepFunction-3A4B"
 ALARM = "unthrottle-lambda-throttles"
 WORKFLOW_ROLE = f"arn:aws:iam::{ACCOUNT}:role/unthrottle-respond"
 
@@ -114,6 +115,8 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         world.account.add_function("unthrottle-respond", reserved=5)
         world.resources[STACK] = {logical: ("AWS::Events::Rule", name) for logical, name in RULES.items()}
         world.resources[STACK]["LambdaThrottlesAlarm"] = ("AWS::CloudWatch::Alarm", ALARM)
+        world.resources[STACK]["HubRule"] = ("AWS::Events::Rule", f"{HUB_BUS}|{HUB_RULE}")
+        world.resources[STACK]["SweepFunction"] = ("AWS::Lambda::Function", SWEEP)
         _rules()
         for name in ("observer", "actor"):
             make_role(name)
@@ -133,8 +136,11 @@ def make_role(name: str, trusted: str = WORKFLOW_ROLE) -> None:
 
 def _rules() -> None:
     events = boto3.client("events", REGION)
+    intake = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:unthrottle-intake"
     for logical, name in RULES.items():
         kind = "CloudWatch Alarm State Change" if "Alarm" in logical else "CloudWatch Alarm Contributor State Change"
         events.put_rule(Name=name, EventPattern=json.dumps({"source": ["aws.cloudwatch"], "detail-type": [kind]}))
-        intake = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:unthrottle-intake"
         events.put_targets(Rule=name, Targets=[{"Id": "intake", "Arn": intake}])
+    events.create_event_bus(Name=HUB_BUS)
+    events.put_rule(Name=HUB_RULE, EventBusName=HUB_BUS, EventPattern=json.dumps({"source": ["aws.cloudwatch"]}))
+    events.put_targets(Rule=HUB_RULE, EventBusName=HUB_BUS, Targets=[{"Id": "Intake", "Arn": intake}])

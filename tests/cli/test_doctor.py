@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.doctor_checks import RULES as LOOKED_FOR
+from cli.checks.alarms import RULES as LOOKED_FOR
 from cli.main import run
 from sandbox.aws.calls import Fault, Request, Respond
 from sandbox.dagy import DagyStandIn, DagyState
@@ -327,3 +327,29 @@ def test_what_cannot_be_looked_at_is_unknown_and_the_rest_goes_on(sound: SetUp) 
     assert list(found) == ["roles"]
     assert found["roles"][0] == "unknown"
     assert run(["doctor", "--stack", STACK]) == 0
+
+
+BROKEN_SET_UPS = (
+    test_an_observer_that_cannot_be_assumed,
+    test_a_mode_that_acts_without_an_actor,
+    test_a_dry_run_with_an_actor,
+    test_a_slack_secret_that_is_not_there,
+    test_a_slack_secret_without_its_fields,
+    test_a_slack_token_that_was_revoked,
+    test_an_app_that_is_not_in_the_channel,
+    test_a_dagy_that_does_not_answer_or_refuses_the_token,
+    test_a_dagy_whose_token_would_travel_in_clear_text,
+    test_an_escalation_topic_that_is_missing_or_reaches_nobody,
+    test_a_workflow_that_is_missing,
+    test_a_workflow_without_concurrency_of_its_own_or_switched_off,
+    test_an_incidents_table_that_is_missing,
+    test_an_incidents_table_without_point_in_time_recovery,
+    test_alarms_that_are_missing,
+    test_alarms_that_no_rule_brings_to_intake,
+    test_settings_that_cannot_be_read_do_not_hide_the_rest,
+)
+
+
+def test_more_than_ten_kinds_of_broken_set_up_are_found() -> None:
+    """Each by name, and none of them by another's words; members and routed channels are beside this file."""
+    assert len(set(BROKEN_SET_UPS)) >= 10

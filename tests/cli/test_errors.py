@@ -177,6 +177,7 @@ def test_a_share_that_is_no_percentage(world: AuditWorld, capsys: pytest.Capture
         "incidents",
         "approve",
         "reject",
+        "snooze",
         "revert",
         "keep",
         "pause",

@@ -34,6 +34,28 @@ def test_a_lease_can_be_ended_or_kept(verb: str, deployed: Deployed) -> None:
     assert [answer["Result"]["do"] for answer in deployed.answered] == [verb]
 
 
+@pytest.mark.parametrize(("words", "minutes"), [([], None), (["2h"], 120)], ids=["for an hour", "for two hours"])
+def test_a_question_can_be_put_off_without_slack(words: list[str], minutes: int | None, deployed: Deployed) -> None:
+    incident = deployed.open("approval")
+    assert run(["snooze", incident.lower(), *words, "--stack", STACK]) == 0
+    (answer,) = deployed.answered
+    assert (answer["Result"]["do"], answer["Result"].get("minutes")) == ("snooze", minutes)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["9h"], "The longest snooze is 8h. Nothing was changed."), (["soon"], "'soon' is no duration.")],
+    ids=["too long", "no duration"],
+)
+def test_a_snooze_of_no_usable_length_changes_nothing(
+    words: list[str], said: str, deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    incident = deployed.open("approval")
+    assert run(["snooze", incident, *words, "--stack", STACK]) == 1
+    assert said in capsys.readouterr().err
+    assert deployed.answered == []
+
+
 def test_an_answer_nobody_asked_for_changes_nothing(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
     incident = deployed.open("lease", status=Status.APPLIED)
     assert run(["approve", incident, "--stack", STACK]) == 1
@@ -133,3 +155,23 @@ def test_the_doctor_says_what_is_missing(deployed: Deployed, capsys: pytest.Capt
     deployed.world.account.set_reserved("unthrottle-respond", None)
     run(["doctor", "--stack", STACK])
     assert "the incident it heals can starve it" in capsys.readouterr().out
+
+
+def test_before_a_stack_goes_its_changes_are_given_back_and_no_new_one_is_made(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    incident = deployed.open("lease", status=Status.APPLIED)
+    assert run(["uninstall-check", "--give-back", "--stack", STACK]) == 3
+    said = capsys.readouterr().out
+    assert [answer["Result"]["do"] for answer in deployed.answered] == ["revert"]
+    assert f"{incident}: it is being given back." in said
+    assert "Paused until somebody says" in said
+    assert "Look again in a few minutes" in said
+
+
+def test_with_nothing_in_force_there_is_nothing_to_give_back_and_nothing_is_paused(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["uninstall-check", "--give-back", "--stack", STACK]) == 0
+    run(["incidents", "--stack", STACK])
+    assert "paused" not in capsys.readouterr().out

@@ -107,6 +107,24 @@ def test_cancel_answers_accepted_ended_or_unknown(dagy: DagyStandIn) -> None:
     assert dagy.state.final(30) == {"bf-20c4": "cancelled", "bf-prod": "running", "bf-over": "completed"}
 
 
+def test_an_ended_backfill_tells_whether_it_was_running_a_moment_ago(dagy: DagyStandIn) -> None:
+    """Only the process that has just seen it running, and asks for the first time, knows that it ended without it."""
+    asked = client(dagy)
+    asked.running()
+    assert client(dagy).cancel("bf-20c4") == CancelAccepted(backfill_id="bf-20c4")
+    assert asked.cancel("bf-20c4") == CancelAlreadyEnded(backfill_id="bf-20c4", was_running=True)
+    assert client(dagy).cancel("bf-20c4") == CancelAlreadyEnded(backfill_id="bf-20c4", was_running=False)
+
+
+def test_a_cancel_whose_answer_was_lost_is_ours_when_it_turns_out_ended() -> None:
+    """The first answer is lost and the list still shows it; asked again, dagy says that it has ended."""
+    ended = HttpAnswer(status=409, body=b'{"error": "already_ended", "message": "ended"}')
+    with Odd(Drop(), listing(DOCUMENT), ended) as backfills:
+        with pytest.raises(BackfillsUnavailable):
+            backfills.cancel("bf-20c4")
+        assert backfills.cancel("bf-20c4") == CancelAccepted(backfill_id="bf-20c4", confirmed_by_reading=True)
+
+
 def test_cancel_without_the_right_is_refused_and_changes_nothing(dagy: DagyStandIn) -> None:
     dagy.api = "401"
     with pytest.raises(

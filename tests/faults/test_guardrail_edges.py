@@ -87,3 +87,19 @@ def test_a_wish_for_concurrency_never_raises_the_cap(value: str, limit: int) -> 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_a_budget_below_its_limit_allows(count: int) -> None:
     assert judge(plan(CAP), replace(CONTEXT, ledger=Ledger(acted=times(count)))).decision is ALLOWED  # type: ignore[arg-type]
+
+
+def test_a_cooldown_is_told_to_the_minute() -> None:
+    long = replace(with_settings(cooldown_minutes=120), ledger=Ledger(last_on={CAP.arn: NOW - 59 * MINUTE}))
+    assert "was changed 59 min ago; the cooldown is 120 min." in judge(plan(CAP), long).reasons[0].text
+
+
+def test_one_switch_of_ours_and_one_of_a_persons_leave_one_before_the_last() -> None:
+    ours = with_ledger(switches={TABLE_ARN: (NOW - 20 * HOUR,)})
+    assert judge(plan(SWITCH), replace(ours, switched_at=NOW - 5 * HOUR)).decision is ALLOWED
+
+
+def test_a_backfill_cancelled_beside_anything_else_is_for_a_person_to_confirm() -> None:
+    verdict = judge(plan(CANCEL, SWITCH), CONTEXT)
+    assert [reason.guardrail for reason in verdict.reasons] == ["confidence"]
+    assert judge(plan(CANCEL), CONTEXT).decision is ALLOWED

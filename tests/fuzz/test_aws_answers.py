@@ -30,6 +30,8 @@ BODIES = [
     pytest.param(b"\x00\xff\xfe", id="bytes"),
     pytest.param(b'{"Table": {"TableName": "t', id="cut"),
     pytest.param(b"<AssumeRoleResponse><AssumeRoleResult><Creden", id="cut XML"),
+    pytest.param(b"[" * 100_000, id="nested without end"),
+    pytest.param(b'{"SecretString": "' + b"[" * 100_000 + b'"}', id="nested inside a text"),
     pytest.param(json.dumps({"Table": 7, "Concurrency": "x", "Items": {}, "Item": []}).encode(), id="other types"),
 ]
 

@@ -82,6 +82,7 @@ def test_asynchronous_events_are_counted_when_received_and_age_while_they_wait(r
     world.run(5)
     assert world.seen("AsyncEventsReceived", 0, FunctionName="f") == 2000
     assert world.seen("AsyncEventAge", 4, "Maximum", FunctionName="f") == 120_000
+    assert world.seen("AsyncEventAge", 4, "SampleCount", FunctionName="f") == 1000  # the events handed over
 
 
 def test_the_hours_before_minute_0_show_the_load_of_minute_0_unthrottled(rehearse: Rehearse) -> None:

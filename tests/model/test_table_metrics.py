@@ -76,3 +76,34 @@ def test_the_hours_before_minute_0_show_the_load_of_minute_0_unthrottled(rehears
     assert world.seen("WriteThrottleEvents", -1, **TABLE) is None
     facts = world.run(9)
     assert [bool(minute.throttled_tables) for minute in facts].index(True) == 6
+
+
+def test_a_global_tables_writes_are_told_by_their_source_too(rehearse: Rehearse) -> None:
+    demand = {"write": [[0, 15]], "replicated": [[0, 25]]}
+    world = rehearse(tables=[_table(demand=demand, replicas=["us-east-1"])])
+    world.run()
+    assert world.seen("ConsumedWriteCapacityUnits", 0, **TABLE) == 2400
+    assert world.seen("ConsumedWriteCapacityUnits", 0, **TABLE, Source="Customer") == 900
+    assert world.seen("ConsumedWriteCapacityUnits", 0, **TABLE, Source="GlobalTable") == 1500
+
+
+def test_what_is_refused_is_refused_alike_whoever_wrote_it(rehearse: Rehearse) -> None:
+    demand = {"write": [[0, 100]], "replicated": [[0, 300]]}
+    world = rehearse(tables=[_table(demand=demand, replicas=["us-east-1"])])
+    world.run(6)
+    assert world.seen("ConsumedWriteCapacityUnits", 5, **TABLE, Source="Customer") == 750
+    assert world.seen("ConsumedWriteCapacityUnits", 5, **TABLE, Source="GlobalTable") == 2250
+
+
+def test_a_table_without_replicas_has_no_writes_by_source(rehearse: Rehearse) -> None:
+    world = rehearse(tables=[_table(demand={"write": [[0, 20]]})])
+    world.run()
+    assert world.seen("ConsumedWriteCapacityUnits", 0, **TABLE, Source="Customer") is None
+
+
+def test_a_bulk_operation_writes_from_its_start_to_before_its_end(rehearse: Rehearse) -> None:
+    bulk = [{"start": 1, "end": 3, "writes": 10}, {"start": 2, "writes": 5}]
+    world = rehearse(tables=[_table(demand={"write": [[0, 20]]}, bulk_operations=bulk)])
+    world.run(5)
+    written = [world.seen("ConsumedWriteCapacityUnits", minute, **TABLE) for minute in range(5)]
+    assert written == [1200, 1800, 2100, 1500, 1500]

@@ -7,7 +7,6 @@ import pytest
 
 from sandbox.rehearsal import rehearse
 from sandbox.scenario import load
-from unthrottle.errors import BadInput
 
 SCENARIO = """
 version: 1
@@ -61,7 +60,15 @@ def test_a_checkpoint_that_gets_no_answer_is_sent_again(tmp_path: Path) -> None:
     assert outcome["mutations"] == calm["mutations"]
 
 
-def test_a_crash_inside_a_checkpoint_is_refused_instead_of_waiting_for_ever(tmp_path: Path) -> None:
-    crash = AUTO + "faults: [{call: lambda.CheckpointDurableExecution, nth: 3, error: crash-before}]\n"
-    with pytest.raises(BadInput, match="CheckpointDurableExecution"):
-        play(tmp_path, crash, "durable")
+@pytest.mark.parametrize("error", ["crash-before", "crash-after"])
+def test_a_process_that_dies_while_it_writes_down_a_step_goes_on_and_changes_nothing_twice(
+    tmp_path: Path, error: str
+) -> None:
+    """The moments between two steps: the step is done, and the service knows of it (after) or does not (before)."""
+    calm = play(tmp_path, AUTO, "durable")
+    for nth in (4, 9):
+        crash = f"faults: [{{call: lambda.CheckpointDurableExecution, nth: {nth}, error: {error}}}]\n"
+        outcome = play(tmp_path, AUTO + crash, "durable")
+        assert outcome["mutations"] == calm["mutations"]
+        assert [one["status"] for one in outcome["incidents"]] == [one["status"] for one in calm["incidents"]]
+        assert outcome["errors"] == []

@@ -53,6 +53,9 @@ DETAILS = {
     Step.RECOVERED: "throttles fell from 812 to 0 a minute",
     Step.REJECTED: "Rejected by U0OPS; nothing was changed.",
     Step.SNOOZED: "By U0OPS",
+    Step.PUT_OFF: "By U0OPS",
+    Step.GOES_ON: "the others still had 812 throttles in the minute 05:31",
+    Step.UNRESOLVED: "the others still had 812 throttles in the minute 06:31",
     Step.KEPT: "Kept by U0OPS; Unthrottle will not give it back.",
     Step.FAILED: "TooManyRequestsException: Rate exceeded",
     Step.DRIFTED: "reserved concurrency is now 300, not the 250 we set; run `/unthrottle check svc-x` to plan again.",
@@ -341,6 +344,14 @@ def _before_the_look(incident: Incident) -> Incident:
     return replace(incident, diagnosis=None, plan=None)
 
 
+def _held_in_vain(incident: Incident) -> Incident:
+    """Bring it to where a person was paged: the change did not help, or there is none."""
+    if incident.plan is None or not incident.plan.changes:
+        return replace(incident, escalated=True)
+    asked = Question(about="lease", callback="cb", version=9, expires_at=minutes(121))
+    return replace(applied(incident), outcome=Outcome.NOT_RECOVERED, escalated=True, question=asked)
+
+
 _AT: dict[Step, Callable[[Incident], Incident]] = {
     Step.OPENED: _before_the_look,
     Step.MUTED: lambda i: replace(_before_the_look(i), muted_by="nightly-deployment"),
@@ -359,11 +370,16 @@ _AT: dict[Step, Callable[[Incident], Incident]] = {
     Step.INCONCLUSIVE: lambda i: replace(applied(i), outcome=Outcome.INCONCLUSIVE),
     Step.RENEWED: lambda i: replace(recovered(i), renewals=1, lease_until=minutes(241)),
     Step.EXTENDED: lambda i: replace(recovered(i), lease_until=minutes(121 + 1440)),
-    Step.DRIFTED: lambda i: replace(recovered(i), question=None),
+    Step.DRIFTED: lambda i: replace(recovered(i), question=None, status=Status.KEPT).told(
+        minutes(121), "lease.drifted"
+    ),
     Step.REVERTED: lambda i: replace(_closed(i, Status.REVERTED, 121), reverted_at=minutes(121)),
     Step.KEPT: lambda i: _closed(i, Status.KEPT, 40),
     Step.FAILED: lambda i: replace(i, status=Status.FAILED),
     Step.ESCALATED: lambda i: replace(i, escalated=True),
+    Step.PUT_OFF: lambda i: replace(_held_in_vain(i), snoozed_until=minutes(64)),
+    Step.GOES_ON: lambda i: replace(_held_in_vain(i), snoozed_until=minutes(64)),
+    Step.UNRESOLVED: lambda i: replace(_refused(i) if i.plan and i.plan.changes else i, escalated=True),
     Step.OVER: lambda i: replace(i, recovered_at=None if is_left(i) else minutes(4), closed_at=minutes(4)),
 }
 
@@ -377,6 +393,9 @@ _WITHOUT_A_CHANGE = (
     Step.FAILED,
     Step.MUTED,
     Step.LATE,
+    Step.PUT_OFF,
+    Step.GOES_ON,
+    Step.UNRESOLVED,
 )
 
 

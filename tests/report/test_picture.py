@@ -19,7 +19,7 @@ from unthrottle.evidence.table import Billing
 from unthrottle.incident import Incident
 from unthrottle.report import drawing
 from unthrottle.report.moments import Step, message
-from unthrottle.report.picture import Picture, picture_of
+from unthrottle.report.picture import Chart, Line, Picture, picture_of
 
 
 def diagnosis_of(incident: Incident) -> Diagnosis:
@@ -130,3 +130,12 @@ def test_names_cut_to_the_same_length_stay_apart_in_a_chart() -> None:
     names = [line["name"] for line in block["chart"]["series"]]  # type: ignore[index]
     assert len(set(names)) == 3
     assert all(len(name) <= 20 for name in names)
+
+
+def test_a_chart_shows_the_last_twelve_minutes_since_more_times_run_into_each_other() -> None:
+    labels = tuple(f"04:{minute:02d}" for minute in range(20))
+    line = Line(name="pool in use", values=tuple(map(float, range(20))))
+    chart = Chart(kind="concurrency", title="Concurrency", unit="executions", labels=labels, lines=(line,))
+    (drawn,) = drawing.charts(Picture(columns=(), rows=(), charts=(chart,)))
+    assert drawn["chart"]["axis_config"]["categories"] == list(labels[-12:])  # type: ignore[index]
+    assert [point["value"] for point in drawn["chart"]["series"][0]["data"]] == list(line.values[-12:])  # type: ignore[index]

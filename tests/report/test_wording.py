@@ -36,15 +36,15 @@ def header(incident: Incident, step: Step) -> str:
 def test_the_first_line_says_who_suffers_since_when_from_what_and_what_was_done() -> None:
     assert header(applied(pool_hog()), Step.APPLIED) == (
         "🔵 28 functions throttled since 04:33: svc-crmpl-dev-batch-processor holds the shared concurrency"
-        " · capped it at 250"
+        " · capped it at 250, watching"
     )
 
 
 def test_the_heads_text_says_the_same_in_full() -> None:
     assert head(applied(pool_hog()), Step.APPLIED).text == (
         "🔵 Changed, watching: 28 functions (`svc-uat-pipe-001`, `svc-uat-pipe-002`, `svc-uat-pipe-003` and 25 more) "
-        f"have been throttled since 04:33 UTC: `{HOG}` holds the shared concurrency. Capped `{HOG}` at 250."
-        " (INC-7Q2M4K8X)"
+        f"have been throttled since 04:33 UTC: `{HOG}` holds the shared concurrency. Capped `{HOG}` at 250; "
+        "watching whether it helps. (INC-7Q2M4K8X)"
     )
 
 
@@ -127,8 +127,10 @@ def test_an_open_lease_has_revert_and_keep() -> None:
 
 @pytest.mark.parametrize("step", Step)
 def test_buttons_are_gone_once_the_question_is_decided(step: Step) -> None:
+    """What a person was paged for can still be put off."""
     incident = replace(at_step(pool_hog(), step), question=None)
-    assert buttons(head(incident, step)) == {}
+    left = ["snooze"] if step is Step.ESCALATED else []
+    assert list(buttons(head(incident, step))) == left
 
 
 @pytest.mark.parametrize("step", Step)
@@ -136,7 +138,7 @@ def test_the_thread_carries_no_buttons_for_it_is_not_edited_later(step: Step) ->
     incident = at_step(pool_hog(), step)
     assert buttons(message(incident, step, number=1)) == {}
     asked = buttons(message(incident, step, number=1, with_buttons=True))
-    assert bool(asked) is (incident.question is not None)
+    assert bool(asked) is (incident.question is not None or incident.is_snoozed_by_wish)
 
 
 @pytest.mark.parametrize("step", [Step.APPROVAL_NEEDED, Step.REMINDER, Step.NOT_RECOVERED, Step.ESCALATED, Step.FAILED])
@@ -217,7 +219,7 @@ def test_a_change_that_stays_after_recovery_does_not_make_the_head_forget_the_re
     assert told.text.startswith("🟢 Recovered: ")
     assert list(buttons(told)) == ["revert", "keep-24h", "keep"]
     text = message(recovered(pool_hog()), Step.APPLIED, number=8, detail="The lease begins.").text
-    assert f"holds `{HOG}` reserved concurrency: not set → 250. Given back at 06:34 UTC" in text
+    assert f"stays for its lease: `{HOG}` reserved concurrency: not set → 250. Given back at 06:34 UTC" in text
 
 
 def test_what_resolved_itself_is_told_in_the_past_even_without_a_time_in_the_record() -> None:
@@ -255,3 +257,26 @@ def test_a_failure_after_some_changes_says_what_was_done_and_how_to_undo_it() ->
     assert f"capped `{HOG}` at 250, but something failed after that: TooManyRequestsException" in told.text
     assert "delete-function-concurrency" in whole(told)
     assert "then something failed" in head(incident, Step.FAILED).text
+
+
+def test_a_change_that_somebody_else_overwrote_is_not_told_as_ours_any_more() -> None:
+    drifted = at_step(pool_hog(), Step.DRIFTED)
+    assert header(drifted, Step.DRIFTED).endswith("capped it at 250, changed by someone since")
+    assert "someone changed it since, so it was left alone" in head(drifted, Step.DRIFTED).text
+
+
+def test_a_change_that_did_not_help_says_so_in_the_first_line() -> None:
+    found = at_step(pool_hog(), Step.NOT_RECOVERED)
+    assert header(found, Step.NOT_RECOVERED).endswith("capped it at 250, it did not help")
+    assert "it did not help, a person is needed" in head(found, Step.NOT_RECOVERED).text
+
+
+def test_the_first_line_of_a_refusal_names_the_guardrail() -> None:
+    assert header(at_step(pool_hog(), Step.REFUSED), Step.REFUSED).endswith("nothing changed, refused by cooldown")
+
+
+@pytest.mark.parametrize("step", [Step.REFUSED, Step.REJECTED, Step.EXPIRED])
+def test_what_was_not_done_is_not_shown_as_if_it_would_go_back(step: Step) -> None:
+    shown = whole(head(at_step(pool_hog(), step), step))
+    assert "*Not done*" in shown
+    assert "oes back" not in shown

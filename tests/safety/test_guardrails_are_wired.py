@@ -12,6 +12,7 @@ from sandbox.rehearsal import rehearse
 from sandbox.scenario import load
 from unthrottle import actions, desk, guardrails, look, workflow
 from unthrottle.actions import planning
+from unthrottle.adapters import incident_items
 from unthrottle.adapters.incidents_table import IncidentsTable
 from unthrottle.plan import CapConcurrency, Plan
 from unthrottle.ports import Ledger
@@ -47,6 +48,12 @@ def _without_comparing(patch: Patch) -> None:
     patch.setattr(actions, "compare", lambda change, actor, backfills: None)
 
 
+def _without_budget(patch: Patch) -> None:
+    """It is judged, and then guarded by the table against another incident that spends in the same moment."""
+    _without("action-budget")(patch)
+    patch.setattr(incident_items, "spent_by_others", lambda books, incident_id, since: 0)
+
+
 def _without_asking_again(patch: Patch) -> None:
     patch.setattr(desk.Desk, "_still_allowed", lambda self, incident: None)
 
@@ -59,7 +66,7 @@ BY_SCENARIO: dict[str, tuple[str, Callable[[Patch], None]]] = {
     "guard-paused-while-acting": ("paused", _without_asking_again),
     "guard-freeze": ("freeze", _without("freeze")),
     "guard-cooldown": ("cooldown", _without("cooldown")),
-    "guard-action-budget": ("action-budget", _without("action-budget")),
+    "guard-action-budget": ("action-budget", _without_budget),
     "guard-switch-budget": ("switch-budget", _without_refusal("LimitExceededException")),
     "guard-floor": ("floor", _without("floor")),
     "guard-floor-refused": ("floor", _without_refusal("no-room-above-floor")),

@@ -155,3 +155,22 @@ def test_an_account_that_cannot_be_read_does_not_stop_the_others() -> None:
     night.alarms = Ringing(error=NotAllowed("no", code="AccessDenied"))
 
     assert night.sweep() == ()
+
+
+def test_an_alarm_over_two_accounts_opens_an_incident_in_each() -> None:
+    both: tuple[dict[str, object], ...] = tuple(
+        {
+            "accountId": account,
+            "metricStat": {
+                "metric": {
+                    "namespace": "AWS/DynamoDB",
+                    "name": "WriteThrottleEvents",
+                    "dimensions": {"TableName": "dagy-runs-prod"},
+                }
+            },
+        }
+        for account in (ACCOUNT, "777788889999")
+    )
+    night = Night(FiringAlarm(name="tables", arn="arn:tables", since=NOW - HOUR, metrics=both))
+    assert night.sweep() == ("INC-1", "INC-2")
+    assert [trigger.account for trigger in night.taken] == [ACCOUNT, "777788889999"]

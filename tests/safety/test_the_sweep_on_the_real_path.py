@@ -92,3 +92,22 @@ def test_an_alarm_that_goes_on_after_a_person_decided_is_not_opened_again_at_onc
     outcome = _play(tmp_path, name="decided", minutes=75, demand="[[0, 20], [5, 2000]]", more=more)
 
     assert [incident["status"] for incident in outcome["incidents"]] == ["kept"]
+
+
+def test_a_cap_that_somebody_deletes_is_told_in_the_thread_within_minutes_and_not_made_again(tmp_path: Path) -> None:
+    """Told once; the incident stays open under its lease, and the account is left as they want it."""
+    file = tmp_path / "deleted.yaml"
+    more = "outside:\n  - {at: 21, set: {function: svc-hog-dev, reserved: null}}\n"
+    text = POOL.format(name="deleted", minutes=34, demand="[[0, 20], [5, 1150], [10, 20]]", more=more)
+    file.write_text(text.replace("CapLeaseMinutes: 5", "CapLeaseMinutes: 30"), encoding="utf-8")
+    outcome = rehearse(load(file))
+    (incident,) = outcome["incidents"]
+
+    seen = [moment["minute"] for moment in incident["timeline"] if moment["event"] == "lease.drift-seen"]
+    assert len(seen) == 1
+    assert 21 <= seen[0] <= 26
+    told = [one for one in outcome["slack"] if "Somebody changed svc-hog-dev while the lease runs" in str(one["text"])]
+    assert [one["method"] for one in told] == ["chat.postMessage"]
+    assert (incident["status"], incident["closed_minute"]) == ("applied", None)
+    assert len(outcome["mutations"]) == 1
+    assert not outcome["errors"]

@@ -1,5 +1,6 @@
 """Every scenario beside this file comes out as it says: the mission's causes, in auto and in dry-run."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,17 @@ def _story(outcome: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _unreported(outcome: dict[str, Any], incident_id: str) -> list[int]:
+    """Return the numbers of reports that neither stand in the thread nor were paged."""
+    lines = [call["text"] for call in outcome["slack"] if call["thread_ts"] and incident_id in call["text"]]
+    pages = [page["text"] for page in outcome["escalations"] if incident_id in page["subject"]]
+    found = [re.match(r"#(\d+) ", line) for line in lines] + [
+        re.search(r"^#(\d+) ", page, re.MULTILINE) for page in pages
+    ]
+    numbers = {int(number[1]) for number in found if number}
+    return sorted(set(range(1, max(numbers, default=1) + 1)) - numbers)
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_scenario_comes_out_as_it_says(file: Path) -> None:
     """The expectation is met, nothing broke, and one symptom is one incident at a time."""
@@ -41,6 +53,7 @@ def test_scenario_comes_out_as_it_says(file: Path) -> None:
     assert not outcome["errors"], _story(outcome)
     ended: dict[str, int | None] = {}
     for incident in outcome["incidents"]:
+        assert _unreported(outcome, incident["id"]) == [], "every step is told in Slack, or paged"
         before = ended.get(incident["fingerprint"], 0)
         assert before is not None, _story(outcome)
         assert before <= incident["opened_minute"], _story(outcome)

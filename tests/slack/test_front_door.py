@@ -115,6 +115,17 @@ def test_body_may_come_plain_or_in_base64_and_the_event_in_either_version() -> N
     assert requests == [requests[0]] * 5
 
 
+@pytest.mark.parametrize("beside", [True, None, "v0=another", ["v0=another"], {}], ids=str)
+def test_a_header_that_says_more_than_one_thing_is_as_good_as_none(beside: object) -> None:
+    event = signed(form())
+    headers = event["headers"]
+    assert isinstance(headers, dict)
+    twice = {**headers, "x-slack-signature": [headers["x-slack-signature"], beside]}
+    assert receive({**event, "headers": twice}, [SECRET], NOW) == Rejected(
+        status=401, reason="signature or timestamp is missing"
+    )
+
+
 def test_previous_secret_is_accepted_while_it_is_being_changed() -> None:
     event = signed(form(), secret="the-old-one")
     assert isinstance(receive(event, ["the-new-one", "the-old-one"], NOW), Command)

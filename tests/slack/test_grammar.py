@@ -38,6 +38,9 @@ RUNS = "dagy-runs-develop"
         pytest.param("status", Status(incident_id=None), id="status of all"),
         pytest.param("status INC-7Q2M", Status(incident_id="INC-7Q2M"), id="status of one"),
         pytest.param("snooze INC-7Q2M", Snooze(incident_id="INC-7Q2M"), id="snooze"),
+        pytest.param(
+            "snooze INC-7Q2M 2h", Snooze(incident_id="INC-7Q2M", duration=timedelta(hours=2)), id="snooze for hours"
+        ),
         pytest.param("revert INC-7Q2M", Revert(incident_id="INC-7Q2M"), id="revert"),
         pytest.param("keep INC-7Q2M", Keep(incident_id="INC-7Q2M"), id="keep"),
         pytest.param("pause", Pause(duration=None), id="pause until resume"),
@@ -133,3 +136,11 @@ def test_nothing_like_dry_run_ever_becomes_a_live_run(option: str) -> None:
 def test_help_lists_every_command() -> None:
     assert help_text().count("\n") == 9
     assert "`/unthrottle fix <table or function> [--dry-run]`" in help_text()
+
+
+def test_a_snooze_without_a_usable_duration_runs_nothing() -> None:
+    answer = understand("snooze INC-7Q2M tomorrow")
+    assert answer == NotUnderstood(
+        message="`tomorrow` is no duration; write 30m or 2h, or nothing for an hour; nothing was run.",
+        suggestion="/unthrottle snooze <incident> [2h]",
+    )

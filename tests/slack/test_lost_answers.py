@@ -87,3 +87,18 @@ def test_no_step_is_unreported_and_a_copy_bears_the_number_of_the_first(
     assert bool(paged) is (lost == MANY)
     assert incident["outcome"] == "recovered"
     assert outcome["errors"] == []
+
+
+def test_a_head_whose_answer_was_lost_is_posted_again_and_says_that_it_is_the_one_that_counts(tmp_path: Path) -> None:
+    """Slack has no key for a repeated post, and the app may not read the channel: the copy stays, and is told apart."""
+    outcome = play(tmp_path, "chat.postMessage", lost=1, after_the_head=False, engine="durable")
+    first, second = [
+        call for call in outcome["slack"] if not call["thread_ts"] and call["method"] == "chat.postMessage"
+    ]
+    assert "the one that counts" not in str(first["blocks"])
+    counts = "Copy 2, the one that counts: one above without a thread is not kept current."
+    assert counts in str(second["blocks"])
+    updated = [call for call in outcome["slack"] if call["method"] == "chat.update"]
+    assert {call["ts"] for call in updated} == {second["ts"]}
+    assert all(counts in str(call["blocks"]) for call in updated)
+    assert {call["thread_ts"] for call in outcome["slack"] if call["thread_ts"]} == {second["ts"]}

@@ -65,7 +65,8 @@ def test_the_dashboard_asks_for_log_lines_that_the_bot_writes() -> None:
     board = json.loads(resources["Dashboard"]["Properties"]["DashboardBody"])
     queries = " ".join(widget["properties"].get("query", "") for widget in board["widgets"])
     asked = set(re.findall(r"'([a-z-]+\.[a-z-]+)'", queries))
-    asked |= set(re.findall(r'"([a-z]+\.[a-z-]+)"', resources["OldestUnsentFilter"]["Properties"]["FilterPattern"]))
+    for name in ("OldestUnsentFilter", "StuckFilter"):
+        asked |= set(re.findall(r'"([a-z]+\.[a-z-]+)"', resources[name]["Properties"]["FilterPattern"]))
     library = "\n".join(file.read_text() for file in (ROOT / "layers/unthrottle/unthrottle").rglob("*.py"))
     assert len(asked) >= 5
     assert {event for event in asked if f'"{event}"' not in library} == set()

@@ -21,6 +21,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("logs:CreateLogStream", "*"): WRITES_LOGS,
     ("logs:PutLogEvents", "*"): WRITES_LOGS,
     ("sqs:SendMessage", "*"): KEEPS_FAILURES,
+    ("dynamodb:DescribeBulkOperation", "observer"): "a bulk operation began when the writes of a table jumped",
     ("cloudtrail:LookupEvents", "observer"): "a table was switched to on-demand within the day before",
     ("cloudwatch:GetInsightRuleReport", "observer"): "Contributor Insights is enabled on a table with a hot key",
     ("dynamodb:ConditionCheckItem", "slack"): "two people, or a person and an alarm, ask at the same moment",

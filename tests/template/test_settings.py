@@ -1,10 +1,12 @@
 """The stack's parameters and the library's settings are the same settings."""
 
+import re
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from unthrottle.errors import SettingsError
 from unthrottle.settings import PARAMETERS, Settings, from_environment, from_parameters, snake, variable
 from unthrottle.wiring import Deployment
 
@@ -15,6 +17,7 @@ NOT_SETTINGS = {
     "KmsKeyArn",
     "OrganizationId",
     "ReserveConcurrency",
+    "Tracing",
     # they are about the deployment and its accounts, not about healing; the wiring reads them
     "ExternalId",
     "OpsItems",
@@ -69,6 +72,41 @@ def test_bounds_are_the_same_in_template_and_library(parameters: dict[str, dict[
     for beyond in [declared[key] + step for key, step in (("MinValue", -1), ("MaxValue", 1)) if key in declared]:
         with pytest.raises(Exception, match=name):
             from_parameters({name: beyond})
+
+
+LISTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "MemberAccounts": (("222222222222",), ("22222222222", "O222222222222", "2222222222223")),
+    "MemberRegions": (("eu-west-1", "us-gov-west-1", "ap-southeast-2"), ("eu-west", "EU-WEST-1", "eu-west-1a")),
+    "Operators": (("U0OPS", "W0OPS", "S0GROUP"), ("u0ops", "@ops", "C0OPS")),
+    "Viewers": (("U0OPS", "S0GROUP"), ("everyone", "D0OPS")),
+    "SlackChannels": (
+        ("222222222222=C0TEAM", "222222222222/eu-west-1=C0TEAM", "222222222222=#team-a"),
+        (
+            "C0TEAM",
+            "222222222222:C0TEAM",
+            "222222222222/eu-west=C0TEAM",
+            "222222222222=",
+            "2222=C0TEAM",
+            "222222222222=a b",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_template_and_library_agree_on_what_an_entry_of_a_list_may_be(
+    parameters: dict[str, dict[str, Any]], name: str
+) -> None:
+    """AWS: CloudFormation user guide, Parameters: a pattern must match each value of a CommaDelimitedList."""
+    pattern, (good, bad) = parameters[name]["AllowedPattern"], LISTS[name]
+    for entry in ("", *good):
+        assert re.fullmatch(pattern, entry), entry
+        from_parameters({name: entry})
+    from_parameters({name: ",".join(good)})
+    for entry in bad:
+        assert not re.fullmatch(pattern, entry), entry
+        with pytest.raises(SettingsError, match=name):
+            from_parameters({name: entry})
 
 
 def test_every_function_is_told_all_that_the_wiring_needs_to_know(functions: dict[str, dict[str, Any]]) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.template.resolved import hub
+
 NAMES = ["IntakeFunction", "RespondFunction", "SlackFunction", "SweepFunction", "AuditFunction"]
 FAILURES = {"Fn::GetAtt": ["FailuresQueue", "Arn"]}
 ALARM_SWITCHES = {
@@ -49,6 +51,16 @@ def test_the_parameter_names_the_sum_of_all_reservations(
     total = sum(f["ReservedConcurrentExecutions"]["Fn::If"][1] for f in functions.values())
     assert f"{total} concurrent executions" in parameters["ReserveConcurrency"]["Description"]
     assert parameters["ReserveConcurrency"]["Default"] == "true"
+
+
+def test_a_small_account_is_deployed_without_any_reservation_and_with_the_alarm_that_says_what_that_costs() -> None:
+    """AWS refuses a reservation that leaves less than its floor unreserved: with a limit of 10 or 50 that is any."""
+    topic = "arn:aws:sns:eu-west-1:111122223333:on-call"
+    small, usual = hub(ReserveConcurrency="false", EscalationTopicArn=topic), hub(EscalationTopicArn=topic)
+    reserved = {key: usual.resources[key]["Properties"]["ReservedConcurrentExecutions"] for key in usual.functions}
+    assert sum(reserved.values()) == 14
+    assert not any("ReservedConcurrentExecutions" in small.resources[key]["Properties"] for key in small.functions)
+    assert "OwnThrottlesAlarm" in small.resources
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,6 +10,7 @@ from unthrottle.evidence.pool import AsyncSettings, ConcurrencyAccount, EventSou
 from unthrottle.evidence.series import Series, empty
 from unthrottle.evidence.table import (
     Billing,
+    BulkOperation,
     Capacity,
     HotKeys,
     IndexSettings,
@@ -133,6 +134,7 @@ class FakeTables:
         self.known = {one.name: one for one in tables}
         self.refuses = refuses
         self.targets: tuple[ScalingTarget, ...] = ()
+        self.bulk: tuple[BulkOperation, ...] = ()
         self.calls: list[str] = []
 
     def describe(self, table: str) -> TableSettings:
@@ -151,9 +153,13 @@ class FakeTables:
         self.calls.append("scaling")
         return self.targets
 
-    def scaling_activities(self, table: str) -> tuple[ScalingActivity, ...]:
-        self.calls.append("scaling_activities")
+    def scaling_activities(self, table: str, index: str | None = None) -> tuple[ScalingActivity, ...]:
+        self.calls.append("scaling_activities" if index is None else f"scaling_activities {index}")
         return ()
+
+    def bulk_operations(self, table: str, since: datetime, until: datetime) -> tuple[BulkOperation, ...]:
+        self.calls.append("bulk_operations")
+        return self.bulk
 
     def switches(self, table: str, since: datetime) -> tuple[datetime, ...]:
         self.calls.append("switches")

@@ -1,143 +1,37 @@
-"""Every shape of alarm is read for what it says, and nothing that arrives makes the reader fail or grow without bound."""
+"""Every shape of alarm is read for what it says, and the same change is recognised on every path."""
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from unthrottle.alarms import Firing, LookUp, Muted, NotMine, Reading, read, subjects_of
-from unthrottle.subjects import FunctionSubject, PoolSubject, Subject, TableSubject, fingerprint, incident_id
+from tests.unit.alarm_events import (
+    ACCOUNT,
+    ARN,
+    AT,
+    BY_FUNCTION,
+    BY_TABLE,
+    REGION,
+    SEEN_AT,
+    SNS_MATH,
+    SNS_TABLE,
+    TABLE,
+    by_sns,
+    by_sns_and_sqs,
+    by_sqs,
+    direct,
+    event,
+    firing,
+    metric,
+    one,
+    reason_of,
+    writes,
+)
+from unthrottle.alarms import Firing, LookUp, Muted, NotMine, Reading
+from unthrottle.subjects import FunctionSubject, PoolSubject, Subject, TableSubject
 
 EVENTS = Path(__file__).parents[2] / "events"
-AT = "2026-08-24T04:33:09.123+0000"
-SEEN_AT = datetime(2026, 8, 24, 4, 33, 9, 123000, tzinfo=UTC)
-ACCOUNT, REGION = "444455556666", "us-east-1"
-ARN = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm:a"
-TABLE = "dagy-runs-develop"
-Dims = dict[str, str]
-
-
-def metric(namespace: str, name: str, dimensions: Dims | None = None, **more: object) -> dict[str, object]:
-    return {"metricStat": {"metric": {"namespace": namespace, "name": name, "dimensions": dimensions or {}}}, **more}
-
-
-def writes(table: str = TABLE, **dimensions: str) -> dict[str, object]:
-    return metric("AWS/DynamoDB", "WriteThrottleEvents", {"TableName": table, **dimensions})
-
-
-def query(rest: str, metric_name: str = "WriteThrottleEvents", namespace: str = "AWS/DynamoDB") -> dict[str, object]:
-    schema = "TableName" if namespace == "AWS/DynamoDB" else "FunctionName"
-    return {"expression": f'SELECT SUM({metric_name}) FROM SCHEMA("{namespace}", {schema}) {rest}'}
-
-
-def event(*metrics: object, value: str = "ALARM", kind: str = "State Change", **detail: object) -> dict[str, object]:
-    """An EventBridge event of an alarm named `a`; without metrics it has no configuration at all."""
-    return {
-        "detail-type": f"CloudWatch Alarm {kind}",
-        "source": "aws.cloudwatch",
-        "account": ACCOUNT,
-        "region": REGION,
-        "resources": [ARN],
-        "detail": {
-            "alarmName": "a",
-            "state": {"value": value, "reason": "because", "timestamp": AT},
-            **({"configuration": {"metrics": list(metrics)}} if metrics else {}),
-            **detail,
-        },
-    }
-
-
-def direct(*metrics: object) -> dict[str, object]:
-    return {
-        "source": "aws.cloudwatch",
-        "alarmArn": ARN,
-        "accountId": ACCOUNT,
-        "region": REGION,
-        "alarmData": {
-            "alarmName": "a",
-            "state": {"value": "ALARM", "reason": "because", "timestamp": AT},
-            "configuration": {"metrics": list(metrics)},
-        },
-    }
-
-
-def notification(trigger: dict[str, object], **more: object) -> dict[str, object]:
-    return {
-        "AlarmName": "a",
-        "AlarmArn": ARN,
-        "AWSAccountId": ACCOUNT,
-        "Region": "US East (N. Virginia)",
-        "NewStateValue": "ALARM",
-        "NewStateReason": "because",
-        "StateChangeTime": AT,
-        "Trigger": trigger,
-        **more,
-    }
-
-
-SNS_TABLE = notification(
-    {
-        "MetricName": "WriteThrottleEvents",
-        "Namespace": "AWS/DynamoDB",
-        "Dimensions": [{"value": TABLE, "name": "TableName"}],
-    }
-)
-SNS_MATH = notification(
-    {
-        "Metrics": [
-            {"Id": "e", "Expression": "m1 + m2"},
-            {
-                "Id": "m1",
-                "MetricStat": {
-                    "Metric": {
-                        "MetricName": "Throttles",
-                        "Namespace": "AWS/Lambda",
-                        "Dimensions": [{"name": "FunctionName", "value": "checkout"}],
-                    }
-                },
-            },
-        ]
-    }
-)
-
-
-def by_sns(inner: object) -> dict[str, object]:
-    return {"Records": [{"EventSource": "aws:sns", "Sns": {"Subject": None, "Message": json.dumps(inner)}}]}
-
-
-def by_sqs(inner: object) -> dict[str, object]:
-    return {"Records": [{"eventSource": "aws:sqs", "body": json.dumps(inner)}]}
-
-
-def by_sns_and_sqs(inner: object) -> dict[str, object]:
-    return by_sqs({"Type": "Notification", "Message": json.dumps(inner)})
-
-
-def one(given_event: object) -> Reading:
-    readings = read(given_event)
-    assert len(readings) == 1
-    return readings[0]
-
-
-def firing(given_event: object) -> tuple[tuple[Subject, ...], tuple[str, ...]]:
-    reading = one(given_event)
-    assert isinstance(reading, Firing), reading
-    return reading.trigger.subjects, reading.trigger.metrics
-
-
-def reason_of(given_event: object) -> str:
-    reading = one(given_event)
-    assert isinstance(reading, NotMine), reading
-    return reading.reason
-
-
-QUERY = 'SELECT SUM(WriteThrottleEvents) FROM SCHEMA("AWS/DynamoDB", {}) GROUP BY {} ORDER BY SUM() DESC'
-BY_TABLE = {"expression": QUERY.format("TableName", "TableName")}
-BY_FUNCTION = {"expression": 'SELECT SUM(Throttles) FROM SCHEMA("AWS/Lambda", FunctionName) GROUP BY FunctionName'}
 
 
 @pytest.mark.parametrize(
@@ -231,62 +125,6 @@ def test_an_alarm_is_about_what_its_dimensions_name(
 ) -> None:
     """Dimensions choose the resource; names and descriptions never do."""
     assert firing(given_event) == (subjects, metrics)
-
-
-@pytest.mark.parametrize(
-    ("watched", "subject"),
-    [
-        pytest.param(query("WHERE TableName = 'runs'"), TableSubject(table="runs"), id="a table"),
-        pytest.param(query("where  \"TableName\"='runs' ORDER BY SUM() DESC"), TableSubject(table="runs"), id="quoted"),
-        pytest.param(
-            query("WHERE TableName = 'runs' AND GlobalSecondaryIndexName = 'by-day' GROUP BY TableName"),
-            TableSubject(table="runs", index="by-day"),
-            id="an index",
-        ),
-        pytest.param(
-            query("WHERE FunctionName = 'checkout'", "Throttles", "AWS/Lambda"),
-            FunctionSubject(function="checkout"),
-            id="a function",
-        ),
-        pytest.param(
-            query("WHERE FunctionName != 'checkout'", "Throttles", "AWS/Lambda"), PoolSubject(), id="all but a function"
-        ),
-        pytest.param(query("", "Throttles", "AWS/Lambda"), PoolSubject(), id="all functions"),
-        pytest.param(query("WHERE TableName != 'runs'"), "other-metric", id="all tables but one: it names none"),
-        pytest.param(query(""), "other-metric", id="all tables added up: it names none, and none follows"),
-        pytest.param(query("WHERE TableName = 'a' OR TableName = 'b'"), "other-metric", id="one of two"),
-        pytest.param(query("WHERE TableName = 'a''b'"), "other-metric", id="no name of a table"),
-        pytest.param(query("WHERE TableName = 'runs"), "other-metric", id="a quote that is never closed"),
-        pytest.param(query("WHERE Operation = 'PutItem' GROUP BY TableName"), "contributors-follow", id="grouped"),
-    ],
-)
-def test_a_query_is_about_what_its_where_fixes(watched: dict[str, object], subject: Subject | str) -> None:
-    """Equations joined by AND name a resource; exclusions, and what nobody can tell, name none."""
-    found = subjects_of([watched], {})
-    assert (found.reason if isinstance(found, NotMine) else found.subjects[0]) == subject
-
-
-def test_a_contributor_may_name_the_account_its_table_is_in() -> None:
-    """A monitoring account may group by account as well."""
-    watched = query("GROUP BY AWS.AccountId, TableName")
-    found = subjects_of([watched], {"AWS.AccountId": "777788889999", "TableName": "runs"})
-    assert not isinstance(found, NotMine)
-    assert (found.subjects, found.account) == ((TableSubject(table="runs"),), "777788889999")
-
-
-def test_a_grouped_query_of_another_metric_promises_no_contributor() -> None:
-    """Errors of callers are no throttling."""
-    found = subjects_of([query("GROUP BY TableName", "UserErrors")], {})
-    assert isinstance(found, NotMine)
-    assert found.reason == "other-metric"
-
-
-def test_a_contributor_goes_before_what_the_query_fixes() -> None:
-    """A query over a table's indexes gives the table, its contributor the index."""
-    watched = query("WHERE TableName = 'runs' GROUP BY GlobalSecondaryIndexName")
-    found = subjects_of([watched], {"GlobalSecondaryIndexName": "by-day"})
-    assert not isinstance(found, NotMine)
-    assert found.subjects == (TableSubject(table="runs", index="by-day"),)
 
 
 @pytest.mark.parametrize(
@@ -407,35 +245,6 @@ def test_a_composites_children_in_alarm_come_first() -> None:
     assert reading.names == ("second", "first")
 
 
-@pytest.mark.parametrize(
-    ("metrics", "account"),
-    [
-        pytest.param([writes()], None, id="of this account"),
-        pytest.param([{**writes(), "accountId": "777788889999"}], "777788889999", id="of one other account"),
-        pytest.param([{**writes(), "accountId": "777788889999"}, writes("other")], None, id="of two accounts"),
-        pytest.param(
-            [writes(), metric("AWS/EC2", "CPUUtilization", accountId="777788889999")], None, id="beside another's EC2"
-        ),
-        pytest.param(
-            [query(f"WHERE TableName = '{TABLE}' AND AWS.AccountId = '777788889999'")],
-            "777788889999",
-            id="of the one account a query is about",
-        ),
-        pytest.param(
-            [query(f"WHERE TableName = '{TABLE}' AND AWS.AccountId = 'LOCAL'")],
-            None,
-            id="of the account itself, by a word",
-        ),
-    ],
-)
-def test_a_metric_of_another_account_is_about_that_account(metrics: list[object], account: str | None) -> None:
-    """A monitoring account's alarm is about the account its metric belongs to; an unrelated metric says nothing."""
-    found = subjects_of(metrics, {})
-
-    assert not isinstance(found, NotMine)
-    assert found.account == account
-
-
 def test_every_way_of_delivery_gives_the_same_key() -> None:
     """The same state change by EventBridge, directly or through SNS is recognised as one."""
     keys = set()
@@ -513,108 +322,3 @@ def test_every_sample_event_is_read_as_what_it_is(path: Path) -> None:
     reading = one(json.loads(path.read_text(encoding="utf-8")))
 
     assert EXPECTED.get(path.name, _is_no_alarm)(reading), reading
-
-
-def test_texts_of_any_length_are_cut() -> None:
-    """A reason of 120 kB or a name of a megabyte must still fit into a record and a message."""
-    state = {"value": "ALARM", "timestamp": AT, "reason": "r" * 120_000}
-    reading = one(event(writes(), alarmName="n" * 1_000_000, state=state))
-
-    assert isinstance(reading, Firing)
-    assert (len(reading.trigger.reason), len(reading.trigger.alarm_name)) == (500, 255)
-
-
-def test_half_a_character_in_a_name_can_still_be_written_down() -> None:
-    """JSON allows half a surrogate pair; UTF-8 does not, so such a name would otherwise stop the intake."""
-    half = json.loads('"\\ud83d"')
-    given_event = {**event(writes(), alarmName=f"runs {half}"), "resources": [ARN + half]}
-    reading = one(given_event)
-
-    assert isinstance(reading, Firing)
-    trigger = reading.trigger
-    assert trigger.alarm_name == "runs ?"
-    assert incident_id(fingerprint(ACCOUNT, REGION, trigger.subjects[0]), trigger.dedupe_key).startswith("INC-")
-
-
-def test_the_number_of_readings_is_bounded_and_says_so() -> None:
-    """A batch is read whole; records within records without end are not, and what was left out is told."""
-    assert len(read({"Records": [{"body": json.dumps(SNS_TABLE)}] * 1000})) == 1000
-
-    deep: object = {"Records": [{"body": "x"}] * 200}
-    for _ in range(2):
-        deep = {"Records": [deep] * 200}
-    readings = read(deep)
-
-    assert len(readings) == 1001
-    assert isinstance(readings[-1], NotMine)
-    assert readings[-1].reason == "too-many"
-
-
-def test_a_deeply_nested_text_is_read_as_text() -> None:
-    """A message of a hundred thousand brackets is no alarm, and no error."""
-    assert reason_of(by_sns_and_sqs({"a": 1}) | {"Records": [{"body": "[" * 100_000}]}) == "not-an-alarm"
-
-
-def test_nesting_deeper_than_sns_in_sqs_is_not_followed() -> None:
-    """Nobody wraps an alarm four times; what does is left alone."""
-    wrapped: object = event(writes())
-    for _ in range(5):
-        wrapped = by_sqs(wrapped)
-
-    assert reason_of(wrapped) == "not-an-alarm"
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=20)
-    | st.sampled_from([AT, "ALARM", ARN]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
-    max_leaves=12,
-)
-PLACES: list[tuple[str, ...]] = [
-    ("detail-type",),
-    ("account",),
-    ("region",),
-    ("resources",),
-    ("detail",),
-    ("detail", "alarmName"),
-    ("detail", "state"),
-    ("detail", "state", "value"),
-    ("detail", "state", "timestamp"),
-    ("detail", "state", "reasonData"),
-    ("detail", "state", "actionsSuppressedBy"),
-    ("detail", "configuration"),
-    ("detail", "configuration", "metrics"),
-    ("detail", "configuration", "alarmRule"),
-    ("detail", "alarmContributor"),
-    ("detail", "muteDetail"),
-]
-
-
-@given(place=st.sampled_from(PLACES), value=JSON)
-@settings(max_examples=300, deadline=None)
-def test_any_value_in_any_place_of_an_event_gives_a_reading(place: tuple[str, ...], value: object) -> None:
-    """Whatever stands where something else should, the answer is a reading whose key can be hashed, never an error."""
-    given_event: dict[str, object] = json.loads(json.dumps(event(writes(), alarmContributor={"id": "c"})))
-    holder = given_event
-    for name in place[:-1]:
-        inner = holder[name]
-        assert isinstance(inner, dict)
-        holder = inner
-    holder[place[-1]] = value
-
-    for reading in read(given_event):
-        if isinstance(reading, Firing | Muted):
-            incident_id("mark", reading.trigger.dedupe_key)
-        elif isinstance(reading, LookUp):
-            incident_id("mark", reading.dedupe_key)
-
-
-@given(JSON | st.dictionaries(st.sampled_from(["Records", "Message", "Type", "alarmData", "AlarmName"]), JSON))
-@settings(max_examples=300, deadline=None)
-def test_anything_at_all_gives_at_least_one_reading(given_event: object) -> None:
-    """The front door never fails on what a stranger sends."""
-    assert read(given_event)

@@ -53,6 +53,11 @@ def writes(table: str) -> dict[str, object]:
     return metric("AWS/DynamoDB", "WriteThrottleEvents", TableName=table)
 
 
+def _query(table: str, account: str) -> dict[str, object]:
+    where = f"TableName = '{table}' AND AWS.AccountId = '{account}'"
+    return {"expression": f'SELECT SUM(WriteThrottleEvents) FROM SCHEMA("AWS/DynamoDB", TableName) WHERE {where}'}
+
+
 def event(
     *metrics: Mapping[str, object], name: str = "a", second: int = 1, account: str = ACCOUNT, **detail: object
 ) -> dict[str, object]:
@@ -129,6 +134,9 @@ def test_throttles_of_a_table_are_never_an_early_warning() -> None:
         (event(writes("t"), account=OTHER), "unknown-account"),
         (event(name="a", account=OTHER), "unknown-account"),
         (event({**writes("t"), "accountId": OTHER}), "unknown-account"),
+        (event({**writes("t"), "accountId": ACCOUNT}, account=MEMBER), "not-its-own"),
+        (event(writes("t"), {**writes("t"), "accountId": ACCOUNT}, account=MEMBER), "not-its-own"),
+        (event(_query("t", ACCOUNT), account=MEMBER), "not-its-own"),
         (event(throttles("unthrottle-respond-1A")), "own-resource"),
         (event(metric("AWS/EC2", "CPUUtilization")), "other-metric"),
         ({"detail-type": "Scheduled Event"}, "not-an-alarm"),
@@ -138,6 +146,9 @@ def test_throttles_of_a_table_are_never_an_early_warning() -> None:
         "another account",
         "another account's definition",
         "another account's metric",
+        "a member about home",
+        "a member about itself and home",
+        "a member's query about home",
         "itself",
         "EC2",
         "a schedule",
@@ -173,6 +184,15 @@ def test_a_composite_is_resolved_by_its_childrens_definitions() -> None:
         FunctionSubject(function="f"),
         TableSubject(table="t"),
     }
+
+
+def test_a_members_composite_whose_children_watch_another_account_is_refused() -> None:
+    """What its definitions say counts as little as what its event says."""
+    intake = Intake({"first": [{**throttles("f"), "accountId": ACCOUNT}]})
+    given_event = event(account=MEMBER, configuration={"alarmRule": "ALARM(first)"})
+
+    assert intake.results(given_event) == ["not-its-own"]
+    assert intake.incidents.open_incidents() == ()
 
 
 def test_a_contributor_without_configuration_is_about_the_table_it_names() -> None:

@@ -233,6 +233,18 @@ def test_only_the_guilty_backfill_is_cancelled_and_writes_must_fall_half_way() -
     assert plan.lease_minutes is None
 
 
+def test_a_write_refused_by_table_and_index_is_wanted_once() -> None:
+    """Counted twice, the jump would seem higher, and a backfill that still writes would seem to have stopped."""
+    jump = writing(600.0, 600.0, 600.0, 600.0, 600.0)
+    refused = {Way.READ: series(None), Way.WRITE: series(None, None, None, 6000.0, 6000.0)}
+    both = [replace(jump, throttle_events=refused), replace(jump, index="by-status", throttle_events=refused)]
+    evidence = replace(table(backfills=RunningBackfills(backfills=(BACKFILL,))), units=tuple(both))
+    plan = make_plan(diagnosis(Cause.RUNAWAY_BACKFILL, "bf-1"), evidence, SETTINGS)
+
+    assert plan.watch is not None
+    assert plan.watch.written == {TABLE.name: 60.0}
+
+
 def test_a_backfill_older_than_the_window_must_fall_to_half() -> None:
     """Without a time before it there is no base to fall back to."""
     old = RunningBackfills(backfills=(replace(BACKFILL, started_at=NOW - timedelta(hours=9)),))

@@ -1,5 +1,6 @@
 """Whatever became of a workflow, its change is given back or told, and its fingerprint is free again."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -19,7 +20,7 @@ from tests.unit.fakes import (
     observer,
 )
 from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
-from unthrottle.incident import AppliedChange, Incident, Moment, Outcome, Question, Status
+from unthrottle.incident import AppliedChange, Incident, Moment, Outcome, Question, Settling, Status, Wish
 from unthrottle.plan import Action, CancelBackfill, CapConcurrency, Change, Plan
 from unthrottle.ports import Joined, Opened, Ports
 from unthrottle.sweep import Swept, sweep
@@ -35,7 +36,8 @@ class Night:
     def __init__(
         self, *found: Incident, actor: FakeActor | None = None, now: datetime = NOW, pager: FakePager | None = None
     ) -> None:
-        self.incidents, self.starter = MemoryIncidents(), FakeStarter()
+        self.incidents: MemoryIncidents = MemoryIncidents()
+        self.starter = FakeStarter()
         self.actor = actor
         self.pager = pager or FakePager()
         self.clock = StillClock(now)
@@ -282,3 +284,148 @@ def test_a_cancelled_backfill_is_closed_without_a_give_back() -> None:
 def test_nothing_open_is_nothing_to_do() -> None:
     """An empty night costs one read."""
     assert Night().sweep() == Swept(looked_at=0)
+
+
+# --- taking over -----------------------------------------------------------------------------------------------------
+
+
+class _TornIncidents(MemoryIncidents):
+    """A memory in which something happens right after the open incidents were listed for the first time."""
+
+    def __init__(self, then: Callable[["_TornIncidents"], None]) -> None:
+        super().__init__()
+        self._then = [then]
+
+    def open_incidents(self) -> tuple[Incident, ...]:
+        found = super().open_incidents()
+        if self._then:
+            self._then.pop()(self)
+        return found
+
+
+def _night_in_which(then: Callable[[_TornIncidents], None], found: Incident, actor: FakeActor) -> Night:
+    night = Night(actor=actor)
+    night.incidents = _TornIncidents(then)
+    night.incidents.open_or_join(found, "k")
+    return night
+
+
+def test_an_incident_whose_workflow_writes_meanwhile_is_not_touched() -> None:
+    """It lives; what it holds is its own to give back."""
+
+    def writes(incidents: _TornIncidents) -> None:
+        record = incidents.load("INC-TEST0001")
+        assert record is not None
+        incidents.save(record.told(NOW, "lease.renewed"))
+
+    night = _night_in_which(writes, overdue(), in_force())
+    swept = night.sweep()
+
+    assert (swept.given_back, swept.left) == ((), ("INC-TEST0001",))
+    assert night.actor is not None
+    assert night.actor.reservations == {"hog": 250}
+    assert night.pager.pages == []
+
+
+def test_what_a_person_says_in_the_last_moment_counts() -> None:
+    """The record is read again once the end has begun; from then on a wish is refused."""
+
+    def keeps(incidents: _TornIncidents) -> None:
+        assert incidents.wish("INC-TEST0001", Wish(do="keep", by="U0OPS", at=NOW))
+
+    night = _night_in_which(keeps, overdue(), in_force())
+    night.sweep()
+
+    assert (night.record().status, night.record().settling) == (Status.KEPT, None)
+    assert night.actor is not None
+    assert night.actor.reservations == {"hog": 250}
+    assert not night.incidents.wish("INC-TEST0001", Wish(do="revert", by="U0OPS", at=NOW))
+
+
+def test_an_incident_that_somebody_is_ending_is_left_alone_until_that_must_have_died() -> None:
+    """Then what it has given back is known as our own doing."""
+    for by, minutes, is_ours in (
+        ("sweep", 9, False),
+        ("sweep", 10, True),
+        ("workflow", 9, False),
+        ("workflow", 10, True),
+    ):
+        found = overdue(settling=Settling(by=by, at=NOW - minutes * MINUTE))  # type: ignore[arg-type]  # one of the two
+        night = Night(found, actor=FakeActor())  # given back already
+        night.sweep()
+        assert night.record().status is (Status.REVERTED if is_ours else Status.APPLIED)
+
+
+def test_a_give_back_that_has_to_wait_leaves_the_incident_open_for_wishes() -> None:
+    """Nobody is at it until the next sweep."""
+    actor = in_force()
+    actor.said["set_reserved"] = [TryAgain("busy")] * 2
+    night = Night(overdue(), actor=actor)
+    night.sweep()
+    night.clock.time = NOW + 5 * MINUTE
+    night.sweep()
+
+    assert (night.record().status, night.record().settling, len(night.pager.pages)) == (Status.APPLIED, None, 1)
+    assert night.incidents.wish("INC-TEST0001", Wish(do="keep", by="U0OPS", at=NOW))
+
+
+def test_a_give_back_whose_answer_never_came_is_ours_at_the_next_sweep() -> None:
+    """The value is back, and it was not somebody else who put it back."""
+
+    class Lost(FakeActor):
+        def set_reserved(self, function: str, value: int | None) -> None:
+            FakeActor.set_reserved(self, function, value)
+            raise TryAgain("no answer")
+
+    night = Night(overdue(), actor=Lost(reservations={"hog": 250}))
+    night.sweep()
+    night.sweep()
+
+    assert night.record().status is Status.REVERTED
+
+
+# --- drift while the lease runs ------------------------------------------------------------------------------------------
+
+
+def leased(**more: object) -> Incident:
+    question = Question(about="lease", callback="cb", version=3, expires_at=NOW + HOUR)
+    return applied(question=question, lease_until=NOW + HOUR, **more)
+
+
+@pytest.mark.parametrize(
+    ("reserved", "is_told"), [({}, True), ({"hog": 99}, True), ({"hog": 250}, False)], ids=["deleted", "other", "ours"]
+)
+def test_a_cap_that_somebody_changed_is_told_while_its_lease_runs_and_not_made_again(
+    reserved: dict[str, int], is_told: bool
+) -> None:
+    """Once; the incident stays open, so that the next alarm joins it."""
+    actor = FakeActor(reservations=dict(reserved))
+    night = Night(leased(), actor=actor)
+    swept = [night.sweep(), night.sweep()]
+
+    assert [one.drifted for one in swept] == [(("INC-TEST0001",) if is_told else ()), ()]
+    assert (actor.reservations, actor.made) == (reserved, [])
+    assert (night.record().is_open, night.record().status) == (True, Status.APPLIED)
+    assert len(night.pager.pages) == is_told  # no Slack here: a page
+    assert all("Somebody changed hog while the lease runs, until 11:00 UTC" in text for _, text in night.pager.pages)
+
+
+def test_a_target_that_is_gone_is_drift_and_one_that_cannot_be_read_is_not() -> None:
+    """Nothing is concluded from silence."""
+
+    class Says(FakeActor):
+        def __init__(self, error: Refused | TryAgain) -> None:
+            FakeActor.__init__(self)
+            self.error = error
+
+        def reserved(self, function: str) -> int | None:
+            raise self.error
+
+    gone, silent = NotFound("no function", code="ResourceNotFoundException"), TryAgain("busy")
+    assert Night(leased(), actor=Says(gone)).sweep().drifted == ("INC-TEST0001",)
+    assert Night(leased(), actor=Says(silent)).sweep().drifted == ()
+
+
+def test_drift_is_the_workflows_to_tell_while_it_is_awake() -> None:
+    """It compares for itself when it acts, verifies, or gives back."""
+    assert Night(applied(lease_until=NOW + HOUR), actor=FakeActor()).sweep().drifted == ()

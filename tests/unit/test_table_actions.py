@@ -24,7 +24,7 @@ from unthrottle.evidence.table import (
     UnitMetrics,
     Way,
 )
-from unthrottle.plan import RaiseCapacity, SavedTable, SwitchToOnDemand
+from unthrottle.plan import CancelBackfill, RaiseCapacity, SavedTable, SwitchToOnDemand
 
 NAME = "dagy-runs-develop"
 ARN = f"arn:aws:dynamodb:eu-west-1:111122223333:table/{NAME}"
@@ -358,14 +358,30 @@ def test_a_cancelled_backfill_says_how_to_resume() -> None:
     assert actions.give_back(CANCEL, FakeActor()) == LeftAlone(found=CANCEL.resume)
 
 
-@pytest.mark.parametrize("answer", [CancelAccepted(backfill_id="bf-1"), CancelAlreadyEnded(backfill_id="bf-1")])
-def test_a_backfill_that_stops_or_had_stopped_is_cancelled(answer: CancelAccepted | CancelAlreadyEnded) -> None:
-    """A repeated call finds it ended; that is the same."""
-    dagy = FakeBackfills(BACKFILL, answer=answer)
+def test_a_backfill_that_dagy_stops_for_us_is_cancelled() -> None:
+    """Asked once, after it was seen running."""
+    dagy = FakeBackfills(BACKFILL, answer=CancelAccepted(backfill_id="bf-1"))
 
     actions.compare(CANCEL, FakeActor(), dagy)
     assert actions.apply(CANCEL, observer(), FakeActor(), dagy) == CANCEL
     assert dagy.cancelled == ["bf-1"]
+
+
+def test_a_backfill_that_ended_without_us_is_not_claimed() -> None:
+    """It was running a moment ago and this is the first request: somebody else stopped it, or it was through."""
+    dagy = FakeBackfills(BACKFILL, answer=CancelAlreadyEnded(backfill_id="bf-1", was_running=True))
+    with pytest.raises(Drifted, match=r"has ended \(409\).*Unthrottle changed nothing") as refused:
+        actions.apply(CANCEL, observer(), FakeActor(), dagy)
+    assert refused.value.code == "changed-since"
+
+
+def test_where_an_earlier_request_may_have_stopped_it_the_record_says_that_it_is_not_known() -> None:
+    """A process that died after the request leaves nobody who knows; nothing is given back either way."""
+    dagy = FakeBackfills(BACKFILL, answer=CancelAlreadyEnded(backfill_id="bf-1"))
+    made = actions.apply(CANCEL, observer(), FakeActor(), dagy)
+    assert isinstance(made, CancelBackfill)
+    assert made == replace(CANCEL, resume=f"{cancel_backfill.HAD_ENDED}; {CANCEL.resume}")
+    assert actions.give_back(made, FakeActor()) == LeftAlone(found=made.resume)
 
 
 def test_a_backfill_that_is_gone_or_unknown_is_not_cancelled() -> None:

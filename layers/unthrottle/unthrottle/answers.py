@@ -4,21 +4,34 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
+SNOOZE_MINUTES = 60
+"""How long a snooze lasts where nobody says how long."""
+MOST_SNOOZE_MINUTES = 480
+"""The longest snooze: a night."""
+
 Do = Literal["approve", "reject", "snooze", "revert", "keep", "keep-24h"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What to do, who said so (a Slack user id, or an IAM identity from the command line), and why, if that was said."""
+    """What to do, who said so (a Slack user id, or an IAM identity from the command line), and why, if that was said.
+
+    `minutes` is how long a snooze lasts.
+    """
 
     do: Do
     by: str
     why: str = ""
+    minutes: int = SNOOZE_MINUTES
 
 
 def write_answer(answer: Answer) -> str:
-    said = {"do": answer.do, "by": answer.by}
-    return json.dumps(said | {"why": answer.why} if answer.why else said)
+    said: dict[str, str | int] = {"do": answer.do, "by": answer.by}
+    if answer.why:
+        said["why"] = answer.why
+    if answer.minutes != SNOOZE_MINUTES:
+        said["minutes"] = answer.minutes
+    return json.dumps(said)
 
 
 def read_answer(text: str) -> Answer:
@@ -37,6 +50,8 @@ def read_answer(text: str) -> Answer:
     who = by if isinstance(by, str) and by else "an unknown person"
     reason = fields.get("why")
     why = reason[:500] if isinstance(reason, str) else ""
+    asked = fields.get("minutes")
+    minutes = asked if isinstance(asked, int) and 1 <= asked <= MOST_SNOOZE_MINUTES else SNOOZE_MINUTES
     match fields.get("do"):
         case "approve":
             return Answer(do="approve", by=who, why=why)
@@ -45,7 +60,7 @@ def read_answer(text: str) -> Answer:
         case "keep-24h":
             return Answer(do="keep-24h", by=who, why=why)
         case "snooze":
-            return Answer(do="snooze", by=who, why=why)
+            return Answer(do="snooze", by=who, why=why, minutes=minutes)
         case "revert":
             return Answer(do="revert", by=who, why=why)
         case _:

@@ -38,9 +38,12 @@ class CancelAccepted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelAlreadyEnded:
-    """The backfill had ended before we asked; there was nothing to stop."""
+    """The backfill had ended when we asked. `was_running`: this process had seen it running moments before and had not asked
+    yet, so that it ended without us. Otherwise an earlier request of ours, of a process that died, may have done it.
+    """
 
     backfill_id: str
+    was_running: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

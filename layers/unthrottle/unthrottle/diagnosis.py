@@ -48,11 +48,28 @@ class Rejected:
     because: str
 
 
+class WriterKind(StrEnum):
+    """A runaway writer of a table that is no backfill, and that Unthrottle never stops by itself."""
+
+    OTHER_REGION = "other-region"
+    BULK_OPERATION = "bulk-operation"
+    SCHEDULER = "scheduler"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who else explains a jump in writes: Regions, an operation's ARN, or the environment whose scheduler it is."""
+
+    kind: WriterKind
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """The conclusion. `targets` is what an action would change (function, table or backfill names); `victims` suffer.
 
-    Victims are sorted by how much they suffer, targets by how much they hold. `index` names the index at fault.
+    Victims are sorted by how much they suffer, targets by how much they hold. `index` names the index at fault, `writer`
+    a runaway writer that is no backfill: capacity would only feed it.
     """
 
     cause: Cause
@@ -63,3 +80,4 @@ class Diagnosis:
     rejected: tuple[Rejected, ...] = ()
     gaps: tuple[str, ...] = ()
     index: str | None = None
+    writer: Writer | None = None

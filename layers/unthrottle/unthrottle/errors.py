@@ -46,6 +46,10 @@ class TryAgain(UnthrottleError):
         return max(pauses_s[attempt - 1], self.after_s)
 
 
+class MalformedAnswer(TryAgain):
+    """A service's answer is not of the form it promises. After a change it is as good as lost: what was done is looked up."""
+
+
 class Refused(UnthrottleError):
     """A service said no, for good. Recorded, reported, not retried.
 
@@ -94,6 +98,16 @@ class Busy(UnthrottleError):
         )
         self.resource = resource
         self.holder = holder
+
+
+class OverBudget(UnthrottleError):
+    """Other incidents have spent the action budget since this one was judged."""
+
+    def __init__(self, spent: int, budget: int) -> None:
+        super().__init__(
+            f"{spent} actions in the last hour use up the budget of {budget}, the last of them just now. Nothing was "
+            "changed. Many sick at once means that the cause is elsewhere; a person should look."
+        )
 
 
 class Conflict(UnthrottleError):

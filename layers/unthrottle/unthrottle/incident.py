@@ -93,7 +93,9 @@ class AppliedChange:
 ASKED_BACK = "asked by "
 """How the reason begins where a person had a change taken back."""
 MOST_SNOOZES = 8
-"""How often an approval can be put off for an hour: a working day. Then the person who is asked has to decide."""
+"""How often one incident can be put off, for an hour each: a working day. Then a person has to decide."""
+SNOOZED = frozenset({"approval.snoozed", "incident.snoozed"})
+"""The lines of the story that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +120,36 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a person wants done with a change in force while no question is open: read at the workflow's next look.
+    """What a person wants while no question is open, done with a change in force or put off: read at the workflow's next look.
 
-    It lies beside the record, so that it is taken without disturbing the workflow, which writes the record.
+    It lies beside the record, so that it is taken without disturbing the workflow, which writes the record. `until` is the
+    end of a snooze; `instead_of` what somebody else had asked for before it, in words, for the newest wish counts.
     """
 
-    do: Literal["revert", "keep"]
+    do: Literal["revert", "keep", "snooze"]
     by: str
     at: datetime
+    until: datetime | None = None
+    instead_of: str = ""
+
+    def over(self, earlier: "Wish | None") -> "Wish":
+        """Return it with what it puts aside, for whoever reads the story."""
+        if earlier is None or (earlier.do, earlier.by) == (self.do, self.by):
+            return self
+        return replace(self, instead_of=f"{earlier.by} had said {earlier.do} just before")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """Whoever is about to end a change: until the record is written again, nobody's wish is taken, and nobody else ends it.
+
+    The sweep says so before it does anything in a workflow's place; the workflow, should it live, then writes no more. `again`:
+    it was tried before, so that what is found given back may be our own doing.
+    """
+
+    by: Literal["workflow", "sweep"]
+    at: datetime
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,11 +186,14 @@ class Incident:
     reverted_at: datetime | None = None
     closed_at: datetime | None = None
     escalated: bool = False
+    snoozed_until: datetime | None = None
     approved_by: str | None = None
     decided_because: str = ""
     question: Question | None = None
     wish: Wish | None = None
+    settling: Settling | None = None
     head: str | None = None
+    head_copies: int = 0
     reports: int = 0
     unsent: int = 0
     outbox: tuple[Unsent, ...] = ()
@@ -177,17 +204,36 @@ class Incident:
         return self.closed_at is None
 
     @property
+    def is_taken_over(self) -> bool:
+        """Say whether the sweep is ending this incident in its workflow's place."""
+        return self.is_open and self.settling is not None and self.settling.by == "sweep"
+
+    @property
     def is_in_force(self) -> bool:
         """Say whether a change of this incident stands and is nobody else's to give back."""
         return self.is_open and self.status is Status.APPLIED
 
     @property
+    def is_snoozed_by_wish(self) -> bool:
+        """Say whether it is only watched, after a person was paged: then nobody is asked, and a snooze is a wish."""
+        return self.is_open and self.escalated and self.question is None and self.status is not Status.APPLIED
+
+    @property
     def why_no_snooze(self) -> str:
-        """Say why the approval cannot be put off for an hour; empty where it can."""
+        """Say why it cannot be put off for an hour; empty where it can.
+
+        It can while people are asked or were paged: an approval, a change that did not help, what was handed to a person.
+        """
         asked_by = {reason.guardrail for reason in self.verdict.reasons} if self.verdict else set()
-        if self.early_warning and asked_by == {"before-throttling"}:
+        is_asked = self.question is not None and self.question.about == "approval"
+        if is_asked and self.early_warning and asked_by == {"before-throttling"}:
             return "it is an early warning, which is looked at again every few minutes."
-        if sum(moment.event == "approval.snoozed" for moment in self.timeline) >= MOST_SNOOZES:
+        is_held = self.question is not None and self.question.about == "lease"
+        if is_held and self.outcome not in {Outcome.NOT_RECOVERED, Outcome.INCONCLUSIVE}:
+            return "it has recovered, and nobody is reminded of it before its lease ends."
+        if not (is_asked or is_held or self.is_snoozed_by_wish):
+            return "nobody is asked or reminded just now."
+        if sum(moment.event in SNOOZED for moment in self.timeline) >= MOST_SNOOZES:
             return f"it was snoozed {MOST_SNOOZES} times already, and now needs a yes or a no."
         return ""
 

@@ -9,13 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from unthrottle.alarms import Firing, LookUp, Muted, NotMine, Reading, Trigger, read, subjects_of
+from unthrottle.alarms import Firing, LookUp, Muted, NotMine, Reading, Trigger, read, subjects_of, triggers_of
 from unthrottle.errors import NotAllowed, NotFound, Refused
-from unthrottle.evidence.read_pool import is_own
 from unthrottle.incident import Incident, Moment
 from unthrottle.ports import Alarms, Clock, Incidents, Joined, Opened, Starter
 from unthrottle.settings import Settings
-from unthrottle.subjects import FunctionSubject, PoolSubject, Subject, TableSubject, fingerprint, incident_id
+from unthrottle.subjects import (
+    FunctionSubject,
+    PoolSubject,
+    Subject,
+    TableSubject,
+    fingerprint,
+    incident_id,
+    is_own,
+)
 
 log = logging.getLogger("unthrottle")
 
@@ -49,7 +56,10 @@ class Receiver:
         """Take in every alarm of an event. Answers one entry for each: opened, joined, duplicate, or not mine and why."""
         answers: list[dict[str, object]] = []
         for reading in read(event):
-            answers.extend(self._take(self._looked_up(reading)))
+            for one in self._looked_up(reading):
+                taken = self._take(one)
+                if not (taken == answers[-1:] and taken[0].get("reason") == "not-its-own"):  # told once for an alarm
+                    answers.extend(taken)
         return answers
 
     def take(self, trigger: Trigger) -> list[str]:
@@ -58,32 +68,36 @@ class Receiver:
             str(answer["incident_id"]) for answer in self._take(Firing(trigger=trigger)) if answer["result"] == "opened"
         ]
 
-    def _looked_up(self, reading: Reading) -> Reading:
+    def _looked_up(self, reading: Reading) -> list[Reading]:
         """Resolve an event that names no metric by its alarms' definitions: a composite's children, or the alarm itself."""
         if not isinstance(reading, LookUp):
-            return reading
+            return [reading]
         unknown = self._not_ours(reading.account, reading.alarm_name)
         if unknown is not None:
-            return unknown
+            return [unknown]
         try:
             metrics: Sequence[object] = self._alarms_of(reading.account, reading.region).metrics_of(reading.names)
         except (NotAllowed, NotFound, Refused) as error:
-            return NotMine(reason="unreadable-definition", detail=str(error), alarm_name=reading.alarm_name)
+            return [NotMine(reason="unreadable-definition", detail=str(error), alarm_name=reading.alarm_name)]
         found = subjects_of(list(metrics), dict(reading.attributes))
         if isinstance(found, NotMine):
-            return replace(found, alarm_name=reading.alarm_name)
+            return [replace(found, alarm_name=reading.alarm_name)]
         trigger = Trigger(
             dedupe_key=reading.dedupe_key,
             alarm_name=reading.alarm_name,
-            account=found.account or reading.account,
+            account=reading.account,
             region=reading.region,
             state_at=reading.state_at,
-            subjects=found.subjects,
-            metrics=found.metrics,
+            subjects=(),
+            metrics=(),
             reason=reading.reason,
             contributor=reading.contributor,
+            sender=reading.account,
         )
-        return Firing(trigger=trigger) if reading.muted_by is None else Muted(trigger=trigger, by=reading.muted_by)
+        return [
+            Firing(trigger=one) if reading.muted_by is None else Muted(trigger=one, by=reading.muted_by)
+            for one in triggers_of(found, trigger)
+        ]
 
     def _take(self, reading: Reading) -> list[dict[str, object]]:
         if isinstance(reading, NotMine):
@@ -94,6 +108,8 @@ class Receiver:
         unknown = self._not_ours(trigger.account, trigger.alarm_name)
         if unknown is not None:
             return [self._not_mine(unknown)]
+        if trigger.strangers and trigger.sender != self._home_account:
+            return [self._not_mine(_not_its_own(trigger))]
         muted_by = reading.by if isinstance(reading, Muted) else None
         answers = []
         for subject in _one_for_each_incident(trigger):
@@ -132,8 +148,20 @@ class Receiver:
         return {"result": did, "incident_id": opened, "fingerprint": mark}
 
     def _not_mine(self, reading: NotMine) -> dict[str, object]:
-        log.info("alarm.not-mine", extra={"reason": reading.reason, "alarm": reading.alarm_name})
+        level = logging.WARNING if reading.reason == "not-its-own" else logging.INFO
+        extra = {"reason": reading.reason, "alarm": reading.alarm_name, "detail": reading.detail}
+        log.log(level, "alarm.not-mine", extra=extra)
         return {"result": "not-mine", "reason": reading.reason, "detail": reading.detail}
+
+
+def _not_its_own(trigger: Trigger) -> NotMine:
+    """A member's word counts for the member only. The home account may be the organisation's monitoring account."""
+    return NotMine(
+        reason="not-its-own",
+        detail=f"account {trigger.sender} forwards an alarm about account {', '.join(trigger.strangers)}: only the account "
+        "Unthrottle runs in may speak of others",
+        alarm_name=trigger.alarm_name,
+    )
 
 
 def _one_for_each_incident(trigger: Trigger) -> list[Subject]:

@@ -11,14 +11,19 @@ from unthrottle.actions.outcome import GivenBack, LeftAlone, NotYet
 from unthrottle.answers import Answer, read_answer
 from unthrottle.desk import Desk
 from unthrottle.errors import StepFailed
-from unthrottle.incident import ASKED_BACK, Incident, Status, Wish
+from unthrottle.incident import ASKED_BACK, Incident, Outcome, Status, Wish
 from unthrottle.plan import Change, RaiseCapacity
-from unthrottle.ports import Expired
+from unthrottle.ports import Answered, Expired
 from unthrottle.report.moments import Step
 from unthrottle.settings import Settings
+from unthrottle.watching import recovered, reminded
 
 SOON = timedelta(minutes=5)
 LATER = timedelta(minutes=30)
+SHORTEST = timedelta(minutes=1)
+"""What is left of a lease is not asked about any more when it is less."""
+RECENTLY = timedelta(minutes=7)
+"""How far back is looked for throttles at the end of a snooze."""
 EXTENSION = timedelta(hours=24)
 """What "keep for 24 h" gives."""
 MOST_RENEWALS = 11
@@ -36,8 +41,8 @@ def hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     step = Step.APPLIED
     detail = "The lease begins."
     wait = lease
-    for _ in range(MOST_RENEWALS + 1):
-        incident, answer = desk.ask(incident, "lease", wait, step, detail)
+    while True:
+        incident, answer = _asked(desk, incident, wait, step, detail)
         step, wait = Step.RENEWED, lease
         if not isinstance(answer, Expired):
             said = read_answer(answer.text)
@@ -50,13 +55,15 @@ def hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
                 lambda found, now, by=said.by: found.told(now, "lease.extended", f"by {by}"),  # type: ignore[misc]  # bound now
             )
             continue
-        if incident.wish is not None:  # said in the moment in which nobody was asked
+        if incident.wish is not None and incident.wish.do != "snooze":  # said in the moment in which nobody was asked
             return desk.close(by_hand(desk, incident, Answer(do=incident.wish.do, by=incident.wish.by)))
         pressure = desk.pressure(incident)
         if pressure.is_gone:
             return desk.close(give_back(desk, incident, pressure.because))
         if _has_drifted(desk, incident):
             return desk.close(_drifted(desk, incident))
+        if incident.renewals >= MOST_RENEWALS:
+            return desk.close(_handed_over(desk, incident))
         detail = f"Still needed: {pressure.because}."
         incident = desk.change(
             incident,
@@ -65,11 +72,41 @@ def hold(desk: Desk, settings: Settings, incident: Incident) -> Incident:
                 found, renewals=found.renewals + 1
             ).told(now, "lease.renewed", why),
         )
+
+
+def _handed_over(desk: Desk, incident: Incident) -> Incident:
+    """Leave the change to a person: it is still needed after every renewal."""
     why = f"The change was renewed {MOST_RENEWALS} times and is still needed. It stays; a person must decide now."
+    settled = desk.settle(incident)
+    if settled.wish is not None:
+        return _done_by(desk, settled.incident, _said_by(settled.wish), _instead_of(settled.wish))
     incident = desk.change(
-        incident, "kept", lambda found, now: found.now(Status.KEPT).told(now, "lease.handed-over", why)
+        settled.incident, "kept", lambda found, now: found.now(Status.KEPT).told(now, "lease.handed-over", why)
     )
-    return desk.close(desk.tell(desk.page(incident, why), Step.ESCALATED, why))
+    return desk.tell(desk.page(incident, why), Step.ESCALATED, why)
+
+
+def _asked(
+    desk: Desk, incident: Incident, wait: timedelta, step: Step, detail: str
+) -> tuple[Incident, Answered | Expired]:
+    """Ask what becomes of the change until its lease ends. A change that did not help can be snoozed: nobody is reminded until
+    then, and once at its end if the symptom goes on. The lease ends as before."""
+    incident, answer = desk.ask(incident, "lease", wait, step, detail)
+    while isinstance(answer, Answered) and (said := read_answer(answer.text)).do == "snooze":
+        now = desk.now()
+        left = max((incident.lease_until or now) - now, SHORTEST)
+        quiet = min(timedelta(minutes=said.minutes), left)
+        incident, answer = desk.ask(incident, "lease", quiet, Step.PUT_OFF, f"By {said.by}", expires=left)
+        if isinstance(answer, Answered) or left - quiet < SHORTEST:
+            continue
+        now = desk.now()
+        judged = desk.verify(incident, now - RECENTLY, now).judgement
+        if judged.outcome is Outcome.RECOVERED:
+            incident, step, told = recovered(desk, incident, judged.because), Step.RECOVERED, judged.because
+        else:
+            incident, step, told = reminded(desk, incident, judged.because), Step.GOES_ON, judged.because
+        incident, answer = desk.ask(incident, "lease", left - quiet, step, told)
+    return incident, answer
 
 
 def _has_drifted(desk: Desk, incident: Incident) -> bool:
@@ -96,11 +133,31 @@ def _drifted(desk: Desk, incident: Incident) -> Incident:
 
 
 def by_hand(desk: Desk, incident: Incident, said: Answer) -> Incident:
+    """Do what a person said; what was said last, where somebody else said something while this was on its way."""
+    settled = desk.settle(incident)
+    wish, also = settled.wish, ""
+    if wish is not None and (wish.do, wish.by) != (said.do, said.by):
+        other = _said_by(wish)
+        said, before = (said, other) if wish == incident.wish else (other, said)  # one that was known then is the older
+        also = f"; {before.by} had said {before.do} just before"
+    return _done_by(desk, settled.incident, said, also + _instead_of(wish))
+
+
+def _said_by(wish: Wish) -> Answer:
+    return Answer(do="keep" if wish.do == "keep" else "revert", by=wish.by)
+
+
+def _instead_of(wish: Wish | None) -> str:
+    return f"; {wish.instead_of}" if wish is not None and wish.instead_of else ""
+
+
+def _done_by(desk: Desk, incident: Incident, said: Answer, also: str = "") -> Incident:
+    """Do what was said last. `also`: what others had said, who are told so."""
     if said.do == "keep":
-        return _kept_by(desk, incident, said.by)
-    why = f"{ASKED_BACK}{said.by}"
+        return _kept_by(desk, incident, f"{said.by}{also}")
+    why = f"{ASKED_BACK}{said.by}{also}"
     incident = desk.change(incident, "asked-back", lambda found, _: replace(found, decided_because=why))
-    return give_back(desk, incident, why)
+    return _all_back(desk, incident, why)
 
 
 def _kept_by(desk: Desk, incident: Incident, by: str) -> Incident:
@@ -111,6 +168,14 @@ def _kept_by(desk: Desk, incident: Incident, by: str) -> Incident:
 
 
 def give_back(desk: Desk, incident: Incident, why: str) -> Incident:
+    """Put every change back, unless a person has said what to do with it up to this moment."""
+    settled = desk.settle(incident)
+    if settled.wish is not None:
+        return _done_by(desk, settled.incident, _said_by(settled.wish), _instead_of(settled.wish))
+    return _all_back(desk, settled.incident, why)
+
+
+def _all_back(desk: Desk, incident: Incident, why: str) -> Incident:
     """Put every change back, newest first, where the value is still ours; tell, don't touch, where it is not."""
     told: list[str] = []
     alone: list[str] = []
@@ -162,8 +227,9 @@ def _put_back(desk: Desk, incident: Incident, change: Change) -> tuple[Incident,
         if number == QUICK_TRIES:
             incident = desk.page(incident, f"Could not give back {change.target} for an hour: {result.because}")
         desk.wait("give-back-later", pause)
-        wish = desk.wished(incident)
-        if wish is not None and wish.do == "keep":
+        known, settled = incident.wish, desk.settle(incident)
+        incident, wish = settled.incident, settled.wish
+        if wish is not None and wish.do == "keep" and wish != known:
             return incident, wish
     return incident, result
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from unthrottle.actions.planning import make_plan
-from unthrottle.causes import diagnose
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding
 from unthrottle.errors import NotAllowed, NotFound, Refused
 from unthrottle.evidence.cancelled import with_cancelled
@@ -50,6 +49,9 @@ class Seen:
 
 def look(ports: Ports, settings: Settings, own_prefix: str | None, incident: Incident) -> Seen:
     """Read the evidence and put diagnosis and plan into the record. Raises TryAgain; else it is inconclusive."""
+    # Imported at the first look: an execution that wakes up to give back, or to wait on, diagnoses nothing.
+    from unthrottle.causes import diagnose  # noqa: PLC0415
+
     now = ports.clock.now()
     try:
         evidence = _evidence(ports, settings, own_prefix, incident, now)

@@ -10,18 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from unthrottle.chat import ChatBroken, ChatError, ChatGone, ChatRefusedFormat
+from unthrottle.chat import ChatBroken, ChatError, ChatGone, ChatLater, ChatRefusedFormat
 from unthrottle.errors import Conflict, Refused, TryAgain
 from unthrottle.incident import Incident, Unsent
 from unthrottle.ports import Chat, Pager, Ports
-from unthrottle.report.moments import Step, head, message
+from unthrottle.report.moments import Message, Step, head, message
 from unthrottle.report.page import page
 
 log = logging.getLogger("unthrottle")
 
 Save = Callable[[Incident, int], Incident]
-"""Write a record from which the report of this number was taken, because Slack has it now."""
+"""Write a record from which the report of this number was taken, because Slack has it now; 0: none was taken yet."""
 
+BY_THE_SWEEP = ("sweep.", "report.late", "lease.drift-seen")
+"""How lines of the story begin that the sweep writes while the workflow sleeps; the workflow's next write keeps them."""
 ASLEEP_AFTER = timedelta(minutes=3)
 """A workflow whose last line is older sleeps or waits: until then it delivers by itself, and is not disturbed."""
 TOKEN_CHECK_HOUR = 6
@@ -61,20 +63,26 @@ def kept(incident: Incident, step: Step, detail: str, now: datetime) -> Incident
 
 
 def merged(mine: Incident, stored: Incident) -> Incident:
-    """Take over from the stored record what was delivered late meanwhile; all else is as the workflow has it."""
+    """Take over from the stored record what the sweep delivered and told meanwhile; all else is as the workflow has it."""
     waiting = {unsent.number for unsent in stored.outbox}
     left = tuple(one for one in mine.outbox if one.number in waiting or one.number > stored.reports)
-    return replace(mine, outbox=left, unsent=len(left), head=mine.head or stored.head)
+    copies = max(mine.head_copies, stored.head_copies)
+    theirs = [one for one in stored.timeline if one.event.startswith(BY_THE_SWEEP) and one not in mine.timeline]
+    told = replace(mine, timeline=tuple(sorted((*mine.timeline, *theirs), key=lambda one: one.at))) if theirs else mine
+    kept = replace(
+        told, escalated=mine.escalated or stored.escalated, head=mine.head or stored.head, head_copies=copies
+    )
+    return replace(kept, outbox=left, unsent=len(left))
 
 
 def deliver_late(ports: Ports, incident: Incident, save: Save) -> Incident:
     """Send what waits, oldest first, until Slack refuses again. Returns the record, written after each report."""
-    chat = ports.chat
+    chat = ports.chat_of(incident)
     while chat is not None and incident.outbox:
         waiting = incident.outbox[0]
         now = ports.clock.now()
         try:
-            sent = _send(chat, incident, waiting, now)
+            sent = _send(chat, incident, waiting, now, lambda record: save(record, 0))
         except ChatRefusedFormat as error:  # it would be refused for ever; a person has been paged with its words
             log.error("report.unsendable", extra={"incident_id": incident.id, "error": error.code})
             sent = incident
@@ -89,20 +97,49 @@ def deliver_late(ports: Ports, incident: Incident, save: Save) -> Incident:
     return incident
 
 
-def _send(chat: Chat, incident: Incident, waiting: Unsent, now: datetime) -> Incident:
+def _send(
+    chat: Chat, incident: Incident, waiting: Unsent, now: datetime, save: Callable[[Incident], Incident]
+) -> Incident:
     """Send one report late, in the thread; make the head current where this is the newest report."""
     step = Step(waiting.step)
     line = message(incident, step, detail=waiting.detail, number=waiting.number, at=waiting.at, late_at=now)
-    top = head(incident, step)
-    if incident.head is None:
-        incident = replace(incident, head=chat.post(top.text, top.blocks).ts)
-    elif waiting.number == incident.reports:
+    if incident.head is None or waiting.number == incident.reports:
+        incident = show_head(chat, incident, head(incident, step), save)
+    chat.post(line.text, line.blocks, thread_ts=incident.head, broadcast=line.broadcast)
+    return incident
+
+
+# --- the head ---------------------------------------------------------------------------------------------------
+
+
+def show_head(chat: Chat, incident: Incident, top: Message, save: Callable[[Incident], Incident]) -> Incident:
+    """Make the head current: post it where there is none, else update it. Returns the record, with the head's address.
+
+    Slack has no key by which a repeated post is known as the same, and the app may not read what it posted; so an answer
+    that is lost leaves a head nobody can update. That is written down, before it is tried again: the next head says that it
+    is the one that counts. Raises what the chat raises.
+    """
+    if incident.head is not None:
         try:
             chat.update(incident.head, top.text, top.blocks)
         except ChatGone:
-            incident = replace(incident, head=chat.post(top.text, top.blocks).ts)
-    chat.post(line.text, line.blocks, thread_ts=incident.head, broadcast=line.broadcast)
-    return incident
+            log.warning("report.head-gone", extra={"incident_id": incident.id})
+        else:
+            return incident
+    try:
+        posted = chat.post(top.text, top.blocks)
+    except ChatLater as error:
+        if error.may_have_arrived:
+            save(replace(incident, head_copies=incident.head_copies + 1))
+        raise
+    return save(replace(incident, head=posted.ts))
+
+
+def as_posted(incident: Incident, stored: Incident | None) -> Incident:
+    """Take over what an earlier try noted of the head."""
+    if stored is None:
+        return incident
+    return replace(incident, head=stored.head, head_copies=max(stored.head_copies, incident.head_copies))
 
 
 # --- in the sweep -----------------------------------------------------------------------------------------------
@@ -143,7 +180,8 @@ def _save(ports: Ports, record: Incident, sent: int) -> Incident:
         stored = ports.incidents.load(record.id) or record
     left = tuple(unsent for unsent in stored.outbox if unsent.number != sent)
     try:
-        return ports.incidents.save(replace(stored, outbox=left, unsent=len(left), head=stored.head or record.head))
+        mine = replace(stored, outbox=left, unsent=len(left), head=stored.head or record.head)
+        return ports.incidents.save(replace(mine, head_copies=max(stored.head_copies, record.head_copies)))
     except Conflict:  # its workflow is awake after all, and delivers by itself; a copy bears the same number
         log.info("outbox.conflict", extra={"incident_id": record.id})
         return replace(record, outbox=())

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from unthrottle.backfills import Backfill, CancelAnswer
 from unthrottle.evidence.pool import AsyncSettings, ConcurrencyAccount, EventSource
 from unthrottle.evidence.series import Series
-from unthrottle.evidence.table import HotKeys, ScalingActivity, ScalingTarget, TableSettings
+from unthrottle.evidence.table import BulkOperation, HotKeys, ScalingActivity, ScalingTarget, TableSettings
 from unthrottle.incident import Incident, Wish
 from unthrottle.plan import SavedTable
 
@@ -134,7 +134,12 @@ class Tables(Protocol):
     def describe(self, table: str) -> TableSettings: ...
     def tags(self, arn: str) -> dict[str, str]: ...
     def scaling(self, table: str) -> tuple[ScalingTarget, ...]: ...
-    def scaling_activities(self, table: str) -> tuple[ScalingActivity, ...]: ...
+    def scaling_activities(self, table: str, index: str | None = None) -> tuple[ScalingActivity, ...]:
+        """Return what autoscaling did of late, or could not do, to the table alone (None) or to one index."""
+
+    def bulk_operations(self, table: str, since: datetime, until: datetime) -> tuple[BulkOperation, ...]:
+        """Return the bulk loads of a table that run and began within that time."""
+
     def switches(self, table: str, since: datetime) -> tuple[datetime, ...]:
         """Name the switches to on-demand since then, by whoever made them, from CloudTrail; minutes late."""
 
@@ -302,14 +307,18 @@ class Incidents(Protocol):
     def save(self, incident: Incident) -> Incident:
         """Write the record if its version is the stored one; returns it with the next version. Raises Conflict."""
 
-    def record_intent(self, incident: Incident, now: datetime) -> Incident:
+    def record_intent(self, incident: Incident, now: datetime, *, budget: int | None = None) -> Incident:
         """Write the record, take its resources and spend the action budget, in one transaction, before acting.
 
-        Taking what this incident already holds is fine (a resumed run). Raises Busy, Conflict.
+        `budget` is how many actions an hour an account and Region may have; None: any number. Taking what this incident
+        already holds is fine (a resumed run). Raises Busy, OverBudget, Conflict.
         """
 
     def wish(self, incident_id: str, wish: Wish) -> bool:
-        """Note what a person wants done with an open incident's change; `load` gives it back. False: it is closed."""
+        """Note what a person wants done with an open incident's change; `load` gives it back.
+
+        False: it is closed, or its end has begun (`Incident.settling`).
+        """
 
     def close(self, incident: Incident) -> Incident:
         """Write the record, free its fingerprint and its resources, in one transaction. Raises Conflict."""
@@ -352,3 +361,9 @@ class Ports:
     chat: Chat | None
     pager: Pager
     clock: Clock
+    channels: Callable[[str, str], Chat | None] | None = None
+    """The channel of an account and Region, where they have channels of their own."""
+
+    def chat_of(self, incident: Incident) -> Chat | None:
+        """Return the channel that an incident is told in; None: there is none."""
+        return self.chat if self.channels is None else self.channels(incident.account, incident.region)

@@ -6,15 +6,15 @@ comes back much later, so that nobody is told the same every five minutes.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from unthrottle.alarms import NotMine, Trigger, subjects_of
+from unthrottle.alarms import NotMine, Trigger, subjects_of, triggers_of
 from unthrottle.diagnosis import Cause
 from unthrottle.errors import NotAllowed, Refused, TryAgain
 from unthrottle.incident import Incident, Status
-from unthrottle.ports import Accounts, FiringAlarm, Incidents
+from unthrottle.ports import Accounts, FiringAlarm, Incidents, Pager
 from unthrottle.subjects import fingerprint
 
 log = logging.getLogger("unthrottle")
@@ -50,11 +50,12 @@ def reopen(
     take: Open,
     *,
     still_open: Sequence[Incident] | None = None,
+    unreadable: Callable[[Place, str], object] = lambda _place, _why: None,
 ) -> tuple[str, ...]:
     """Open an incident for each alarm that is in ALARM and that nobody is at work on. Returns their ids.
 
-    *still_open* are the open incidents, where they were listed just now. An account that cannot be read is logged and left
-    for the next sweep.
+    *still_open* are the open incidents, where they were listed just now. An account that cannot be read is logged, and
+    told to *unreadable* with the reason; the others go on.
     """
     at_work: frozenset[str] | None = None if still_open is None else _marks(still_open)
     known: dict[str, Incident] | None = None
@@ -63,11 +64,13 @@ def reopen(
         try:
             found = accounts.observe(place.account, place.region, "sweep").alarms.firing()
         except (NotAllowed, Refused, TryAgain) as error:
-            log.error("reopen.unreadable", extra={"account": place.account, "error": str(error)})
+            log.error(
+                "reopen.unreadable", extra={"account": place.account, "region": place.region, "error": str(error)}
+            )
+            unreadable(place, str(error))
             continue
-        for alarm in found:
-            trigger = _trigger(alarm, place, now)
-            if trigger is None or now - alarm.since < GIVE_INTAKE or len(opened) >= MOST_AT_ONCE:
+        for alarm, trigger in _triggers(found, place, now):
+            if now - alarm.since < GIVE_INTAKE or len(opened) >= MOST_AT_ONCE:
                 continue
             marks = [fingerprint(trigger.account, trigger.region, subject) for subject in trigger.subjects]
             if at_work is None:  # read only where it is needed: most of the time no alarm rings
@@ -85,6 +88,19 @@ def reopen(
     return tuple(opened)
 
 
+def tell_unreadable(pager: Pager, found: Mapping[Place, str]) -> None:
+    """Page a person, once for all, about accounts that nobody can look into: no alarm of theirs is answered meanwhile."""
+    if not found:
+        return
+    subject = f"Unthrottle cannot look into {len(found)} of its accounts"
+    lines = [f"{place.account} ({place.region}): {why}" for place, why in found.items()]
+    advice = "Incidents there are neither healed nor diagnosed; the other accounts are. This page comes once a day until then."
+    try:
+        pager.page(subject, "\n".join([*lines, advice]))
+    except (Refused, TryAgain) as error:
+        log.error("reopen.not-paged", extra={"accounts": len(found), "error": str(error)})
+
+
 def _marks(still_open: Iterable[Incident]) -> frozenset[str]:
     return frozenset(incident.fingerprint for incident in still_open)
 
@@ -96,24 +112,27 @@ def _newest_by_fingerprint(incidents: Incidents, since: datetime) -> dict[str, I
     return found
 
 
-def _trigger(alarm: FiringAlarm, place: Place, now: datetime) -> Trigger | None:
-    """Make the trigger an event of this alarm would have been, with a key of its own: the event's may be used up."""
-    if alarm.name.startswith("TargetTracking-"):
-        return None
-    found = subjects_of(list(alarm.metrics), alarm.attributes)
-    if isinstance(found, NotMine):
-        return None
-    return Trigger(
-        dedupe_key="|".join(("still-in-alarm", alarm.arn, alarm.contributor or "", now.isoformat())),
-        alarm_name=alarm.name,
-        account=found.account or place.account,
-        region=place.region,
-        state_at=alarm.since,
-        subjects=found.subjects,
-        metrics=found.metrics,
-        reason=alarm.reason,
-        contributor=alarm.contributor,
-    )
+def _triggers(alarms: Iterable[FiringAlarm], place: Place, now: datetime) -> Iterator[tuple[FiringAlarm, Trigger]]:
+    """Make the triggers that events of these alarms would have been, with keys of their own: the events' may be used up."""
+    for alarm in alarms:
+        if alarm.name.startswith("TargetTracking-"):
+            continue
+        found = subjects_of(list(alarm.metrics), alarm.attributes)
+        if isinstance(found, NotMine):
+            continue
+        trigger = Trigger(
+            dedupe_key="|".join(("still-in-alarm", alarm.arn, alarm.contributor or "", now.isoformat())),
+            alarm_name=alarm.name,
+            account=place.account,
+            region=place.region,
+            state_at=alarm.since,
+            subjects=(),
+            metrics=(),
+            reason=alarm.reason,
+            contributor=alarm.contributor,
+            sender=place.account,
+        )
+        yield from ((alarm, one) for one in triggers_of(found, trigger))
 
 
 def _is_forgotten(alarm: FiringAlarm, trigger: Trigger, last: Incident | None, now: datetime) -> bool:

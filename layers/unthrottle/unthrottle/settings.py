@@ -40,6 +40,7 @@ class Settings:
 
     mode: Mode = Mode.DRY_RUN
     slack_channel: str = ""
+    slack_channels: tuple[str, ...] = ()
     slack_secret_arn: str = ""
     dagy_api_url: str = ""
     dagy_secret_arn: str = ""
@@ -54,6 +55,7 @@ class Settings:
     escalation_topic_arn: str = ""
     change_calendar_arn: str = ""
     member_accounts: tuple[str, ...] = ()
+    member_regions: tuple[str, ...] = ()
     tag_prefix: str = "unthrottle"
     operators: tuple[str, ...] = ()
     viewers: tuple[str, ...] = ()
@@ -77,6 +79,25 @@ class Settings:
     @property
     def cooldown(self) -> timedelta:
         return timedelta(minutes=self.cooldown_minutes)
+
+    def channel_of(self, account: str, region: str) -> str:
+        """Name the channel for what happens in an account and Region: the closest entry of SlackChannels, else SlackChannel."""
+        named = dict(entry.split("=", 1) for entry in self.slack_channels)
+        return named.get(f"{account}/{region}") or named.get(account) or self.slack_channel
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Name every channel that gets reports, the default first, each once."""
+        return tuple(dict.fromkeys([self.slack_channel, *(entry.split("=", 1)[1] for entry in self.slack_channels)]))
+
+    def places(self, account: str, region: str) -> tuple[tuple[str, str], ...]:
+        """List every account and Region looked after; those given are home. Without MemberRegions members are in its Region.
+
+        The home account's other Regions are looked after where it is its own member.
+        """
+        regions = self.member_regions or (region,)
+        there = [(member, one) for member in self.member_accounts for one in regions]
+        return tuple(dict.fromkeys([(account, region), *there]))
 
 
 class _Wrong(ValueError):
@@ -140,6 +161,10 @@ _ARN = r"|arn:aws[a-z-]*:{service}:[a-z0-9-]*:[0-9]{{12}}:.+"
 _PARSERS: dict[str, Callable[[str], object]] = {
     "Mode": lambda value: Mode(_choice("dry-run", "approve", "auto")(value)),
     "SlackChannel": _text(r"|[CGD][A-Z0-9]{2,20}|#?[a-z0-9._-]{1,80}", "write a channel id such as C0123ABCD"),
+    "SlackChannels": _list_of(
+        r"[0-9]{12}(/[a-z]{2}(-[a-z]+)+-[0-9])?=([CGD][A-Z0-9]{2,20}|#?[a-z0-9._-]{1,80})",
+        "write account=channel or account/Region=channel, separated by commas, e.g. 222222222222/eu-west-1=C0123ABCD",
+    ),
     "SlackSecretArn": _text(_ARN.format(service="secretsmanager"), "write the ARN of a Secrets Manager secret"),
     "DagyApiUrl": _text(r"|https?://[A-Za-z0-9._:/-]{1,250}", "write an http(s) address without query or user name"),
     "DagySecretArn": _text(_ARN.format(service="secretsmanager"), "write the ARN of a Secrets Manager secret"),
@@ -156,6 +181,7 @@ _PARSERS: dict[str, Callable[[str], object]] = {
         r"|arn:aws[a-z-]*:ssm:[a-z0-9-]*:[0-9]{12}:document/.+", "write the ARN of an SSM Change Calendar document"
     ),
     "MemberAccounts": _list_of(r"[0-9]{12}", "write account ids of 12 digits, separated by commas"),
+    "MemberRegions": _list_of(r"[a-z]{2}(-[a-z]+)+-[0-9]", "write Regions such as eu-west-1, separated by commas"),
     "TagPrefix": _text(r"[A-Za-z0-9_.-]{1,60}", "write letters, digits, '_', '.', '-'"),
     "Operators": _list_of(r"[UWS][A-Z0-9]{2,20}", "write Slack user ids (U... or W...) or user group ids (S...)"),
     "Viewers": _list_of(r"[UWS][A-Z0-9]{2,20}", "write Slack user ids (U... or W...) or user group ids (S...)"),

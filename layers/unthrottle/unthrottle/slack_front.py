@@ -210,16 +210,17 @@ def _body(event: Mapping[object, object]) -> bytes | None:
 
 
 def _header(event: Mapping[object, object], wanted: str) -> str | None:
-    """Find one header, however it is spelled; several different values of it are as good as none."""
-    found: set[str] = set()
+    """Find one header, however it is spelled; several different values, or one that is no text, are as good as none."""
+    found: list[object] = []
     for key in ("headers", "multiValueHeaders"):
         headers = event.get(key)
         if not isinstance(headers, Mapping):
             continue
         for name, value in headers.items():
             if isinstance(name, str) and name.lower() == wanted:
-                found.update(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str))
-    return found.pop() if len(found) == 1 else None
+                found.extend(value if isinstance(value, list) else [value])
+    texts = {value for value in found if isinstance(value, str)}
+    return texts.pop() if len(texts) == 1 and all(isinstance(value, str) for value in found) else None
 
 
 def _form(body: bytes) -> dict[str, str]:

@@ -18,7 +18,7 @@ USAGE = {
     "check": "check <table or function>",
     "fix": "fix <table or function> [--dry-run]",
     "status": "status [incident]",
-    "snooze": "snooze <incident>",
+    "snooze": "snooze <incident> [2h]",
     "revert": "revert <incident>",
     "keep": "keep <incident> [24h]",
     "pause": "pause [2h]",
@@ -77,9 +77,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snooze:
-    """Put an approval off for an hour."""
+    """Put an approval, or what was handed to a person, off: for *duration*, or an hour."""
 
     incident_id: str
+    duration: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +195,10 @@ def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
     if verb == "status" and not arguments:
         return Status(incident_id=None)
     for_a_day = verb == "keep" and len(arguments) == 2 and arguments[1].casefold() == "24h"
-    if len(arguments) != 1 and not for_a_day:
+    duration = _duration(arguments[1]) if verb == "snooze" and len(arguments) == 2 else None
+    if len(arguments) != 1 and not for_a_day and duration is None:
+        if verb == "snooze" and len(arguments) == 2:
+            return _misused(verb, f"{_quote(arguments[1])} is no duration; write 30m or 2h, or nothing for an hour")
         return _misused(verb, f"`{verb}` needs one incident, {len(arguments)} were given")
     incident_id = arguments[0].upper()
     if not _INCIDENT.fullmatch(incident_id):
@@ -203,7 +207,7 @@ def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
         case "status":
             return Status(incident_id=incident_id)
         case "snooze":
-            return Snooze(incident_id=incident_id)
+            return Snooze(incident_id=incident_id, duration=duration)
         case "revert":
             return Revert(incident_id=incident_id)
         case _:
@@ -213,11 +217,18 @@ def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
 def _pause(arguments: Sequence[str]) -> Asked:
     if not arguments:
         return Pause(duration=None)
-    match = _DURATION.fullmatch(arguments[0].casefold())
-    if len(arguments) != 1 or match is None or int(match[1]) == 0:
+    duration = _duration(arguments[0])
+    if len(arguments) != 1 or duration is None:
         return _misused("pause", f"{_quote(' '.join(arguments))} is no duration; write 30m or 2h, or nothing")
+    return Pause(duration=duration)
+
+
+def _duration(word: str) -> timedelta | None:
+    match = _DURATION.fullmatch(word.casefold())
+    if match is None or int(match[1]) == 0:
+        return None
     amount = int(match[1])
-    return Pause(duration=timedelta(hours=amount) if match[2] == "h" else timedelta(minutes=amount))
+    return timedelta(hours=amount) if match[2] == "h" else timedelta(minutes=amount)
 
 
 def _unknown_verb(words: Sequence[str]) -> NotUnderstood:

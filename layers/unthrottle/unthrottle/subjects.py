@@ -48,6 +48,11 @@ def fingerprint(account: str, region: str, subject: Subject) -> str:
             return f"{account}/{region}/lambda/pool"
 
 
+def is_own(name: str, own_prefix: str | None) -> bool:
+    """Say whether a function belongs to Unthrottle's own stack (CloudFormation begins its names with the stack's)."""
+    return bool(own_prefix) and name.startswith(f"{own_prefix}-")
+
+
 def incident_id(mark: str, dedupe_key: str) -> str:
     """Derive an incident's id from its fingerprint and the state change that opened it.
 

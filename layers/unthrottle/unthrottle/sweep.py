@@ -5,14 +5,14 @@ before the change, and this looks at the records, not at executions.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from unthrottle import actions, outbox
+from unthrottle import actions, drift, outbox
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone, NotYet
 from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
-from unthrottle.incident import Incident, Outcome, Status
+from unthrottle.incident import Incident, Outcome, Settling, Status, Wish
 from unthrottle.plan import CapEventSource, Change
 from unthrottle.ports import Ports, Starter
 from unthrottle.report.page import page
@@ -31,6 +31,10 @@ DEAD_AFTER = timedelta(hours=3)
 """A workflow watches a symptom for up to two hours without a line in the story; after three it is gone."""
 WISH_AFTER = timedelta(minutes=10)
 """How long what a person asked for may lie there: a workflow that lives reads it within a minute or two."""
+AT_IT_FOR = 2 * SWEEP_EVERY
+"""How long an incident is left to whoever began to end it: longer than a sweep may run, or a step of a workflow. Then it died."""
+TRIED = frozenset({"sweep.not-yet", "lease.give-back-later"})
+"""Lines of the story after which a change may have been given back by a call whose answer never came."""
 PAGE_AGAIN = timedelta(hours=1)
 """How often a give-back that cannot be done is told again."""
 
@@ -43,12 +47,13 @@ class Swept:
     started: tuple[str, ...] = ()
     given_back: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    drifted: tuple[str, ...] = ()
     backlog: outbox.Backlog = field(default_factory=outbox.Backlog)
 
     @property
     def has_changed(self) -> bool:
         """Whether any record may differ from what was listed before."""
-        return bool(self.started or self.given_back or self.left)
+        return bool(self.started or self.given_back or self.left or self.drifted)
 
 
 def sweep(ports: Ports, starter: Starter, found: Sequence[Incident] | None = None) -> Swept:
@@ -57,20 +62,52 @@ def sweep(ports: Ports, starter: Starter, found: Sequence[Incident] | None = Non
     started: list[str] = []
     given: list[str] = []
     left: list[str] = []
+    drifted: list[str] = []
     found = ports.incidents.open_incidents() if found is None else found
     for incident in found:
-        if _is_wished_in_vain(incident, now):
-            (given if _carry_out(ports, incident, now) else left).append(incident.id)
-        elif _is_overdue(incident, now):
-            (given if _give_back(ports, incident, now) else left).append(incident.id)
-        elif _is_dead(incident, now) or _is_half_done(incident, now):
-            (given if _bury(ports, incident, now) else left).append(incident.id)
+        end = _end_of(incident, now)
+        if end is not None:
+            mine = _taken_over(ports, incident, now)
+            (given if mine is not None and end(ports, mine, now) else left).append(incident.id)
         elif _is_silent(incident, now):
             starter.start(incident.id)
             started.append(incident.id)
+        elif drift.notice(ports, incident, now):
+            drifted.append(incident.id)
     log.info("sweep.done", extra={"open": len(found), "started": started, "given_back": given, "left": left})
-    swept = Swept(looked_at=len(found), started=tuple(started), given_back=tuple(given), left=tuple(left))
+    swept = Swept(
+        looked_at=len(found),
+        started=tuple(started),
+        given_back=tuple(given),
+        left=tuple(left),
+        drifted=tuple(drifted),
+    )
     return replace(swept, backlog=outbox.deliver_all(ports, None if swept.has_changed else found))
+
+
+def _end_of(incident: Incident, now: datetime) -> Callable[[Ports, Incident, datetime], bool] | None:
+    """Say how this incident has to be ended in its workflow's place; None: it need not be, or somebody is at it."""
+    if incident.settling is not None and now - incident.settling.at < AT_IT_FOR:
+        return None
+    if _is_wished_in_vain(incident, now):
+        return _carry_out
+    if _is_overdue(incident, now):
+        return _give_back
+    return _bury if _is_dead(incident, now) or _is_half_done(incident, now) else None
+
+
+def _taken_over(ports: Ports, incident: Incident, now: datetime) -> Incident | None:
+    """Say in the record that the sweep ends this incident, and read it again, with what people wanted up to that moment.
+
+    None: its workflow wrote it since, so it lives; or another sweep was faster. Whoever comes later writes no more.
+    """
+    again = incident.settling is not None or any(moment.event in TRIED for moment in incident.timeline)
+    try:
+        ports.incidents.save(replace(incident, settling=Settling(by="sweep", at=now, again=again)))
+    except Conflict:
+        log.info("sweep.conflict", extra={"incident_id": incident.id})
+        return None
+    return ports.incidents.load(incident.id)
 
 
 def _is_overdue(incident: Incident, now: datetime) -> bool:
@@ -118,7 +155,7 @@ def _is_silent(incident: Incident, now: datetime) -> bool:
 def _is_wished_in_vain(incident: Incident, now: datetime) -> bool:
     """Say whether a person asked for something and no workflow took it. One that keeps trying to give back has."""
     wish = incident.wish
-    if wish is None or not incident.is_in_force or now - wish.at <= WISH_AFTER:
+    if wish is None or wish.do == "snooze" or not incident.is_in_force or now - wish.at <= WISH_AFTER:
         return False
     return wish.do == "keep" or all(moment.event != "lease.give-back-later" for moment in incident.timeline)
 
@@ -126,12 +163,15 @@ def _is_wished_in_vain(incident: Incident, now: datetime) -> bool:
 def _carry_out(ports: Ports, incident: Incident, now: datetime) -> bool:
     """Do what a person asked for, in the place of a workflow that is gone."""
     wish = incident.wish
-    if wish is None:
-        return False
-    if wish.do == "revert":
-        return _give_back(ports, incident, now, why=f"{wish.by} asked for it, and its workflow is gone.")
-    detail = f"Kept by {wish.by}; its workflow is gone."
-    return _close(ports, incident.told(now, "action.kept", f"by {wish.by}").now(Status.KEPT), now, detail)
+    if wish is None or wish.do != "keep":
+        by = _by(wish) if wish is not None else "A person"
+        return _all_back(ports, incident, now, f"{by} asked for it, and its workflow is gone.")
+    detail = f"Kept by {_by(wish)}; its workflow is gone."
+    return _close(ports, incident.told(now, "action.kept", f"by {_by(wish)}").now(Status.KEPT), now, detail)
+
+
+def _by(wish: Wish) -> str:
+    return f"{wish.by} ({wish.instead_of})" if wish.instead_of else wish.by
 
 
 def _intended(incident: Incident) -> tuple[Change, ...]:
@@ -150,10 +190,15 @@ def _key(change: Change) -> tuple[str, str]:
     return change.arn, change.uuid if isinstance(change, CapEventSource) else change.kind
 
 
-def _give_back(
-    ports: Ports, incident: Incident, now: datetime, *, why: str = "The lease was overdue and its workflow is gone."
-) -> bool:
-    """Give an overdue incident's changes back in the workflow's place, close it, and page. False: could not, told."""
+def _give_back(ports: Ports, incident: Incident, now: datetime) -> bool:
+    """End an overdue incident: as a person said in the last moment, else by giving its changes back."""
+    if incident.wish is not None and incident.wish.do != "snooze":
+        return _carry_out(ports, incident, now)
+    return _all_back(ports, incident, now, "The lease was overdue and its workflow is gone.")
+
+
+def _all_back(ports: Ports, incident: Incident, now: datetime, why: str) -> bool:
+    """Give an incident's changes back in the workflow's place, close it, and page. False: could not, told."""
     results = [_put_back(ports, incident, change) for change in _intended(incident)]
     told = "; ".join(_in_words(result) for result in results) or "no change is on record"
     detail = f"{why} {told}"
@@ -185,11 +230,15 @@ def _bury(ports: Ports, incident: Incident, now: datetime) -> bool:
 def _put_back(ports: Ports, incident: Incident, change: Change) -> GiveBack:
     try:
         actor = ports.accounts.act(incident.account, incident.region, incident.id)
-        return actions.give_back(change, actor)
+        result = actions.give_back(change, actor)
     except NotFound as error:
         return LeftAlone(found=f"{change.target} is not there any more ({error.code})")
     except (Refused, TryAgain) as error:
         return NotYet(because=str(error))
+    is_tried = incident.settling is not None and incident.settling.again
+    if is_tried and isinstance(result, LeftAlone) and result.is_back:
+        return GivenBack(detail=f"{change.target}: given back, by a call whose answer never came")
+    return result
 
 
 def _in_words(result: GiveBack) -> str:
@@ -204,23 +253,30 @@ def _in_words(result: GiveBack) -> str:
 
 def _try_later(ports: Ports, incident: Incident, now: datetime, detail: str) -> None:
     """Leave the incident open for the next sweep, and say so: once an hour, not at every sweep."""
-    if any(moment.event == "sweep.not-yet" and now - moment.at < PAGE_AGAIN for moment in incident.timeline):
-        return
-    after = replace(incident, escalated=True).told(now, "sweep.not-yet", detail)
+    is_told = any(moment.event == "sweep.not-yet" and now - moment.at < PAGE_AGAIN for moment in incident.timeline)
+    after = replace(incident, settling=None)
+    if not is_told:
+        after = replace(after, escalated=True).told(now, "sweep.not-yet", detail)
     try:
         ports.incidents.save(after)
     except Conflict:
-        log.info("sweep.conflict", extra={"incident_id": incident.id})  # its workflow lives after all
+        log.info(
+            "sweep.conflict", extra={"incident_id": incident.id}
+        )  # another sweep, long after, took it over in turn
         return
-    _page(ports, after, detail)
+    if not is_told:
+        _page(ports, after, detail)
 
 
 def _close(ports: Ports, incident: Incident, now: datetime, detail: str) -> bool:
-    closed = replace(incident, closed_at=now, question=None, escalated=True).told(now, "incident.closed")
+    ended = replace(incident, closed_at=now, question=None, settling=None, escalated=True)
+    closed = ended.told(now, "incident.closed")
     try:
         ports.incidents.close(closed)
     except Conflict:
-        log.info("sweep.conflict", extra={"incident_id": incident.id})  # its workflow lives after all
+        log.info(
+            "sweep.conflict", extra={"incident_id": incident.id}
+        )  # another sweep, long after, took it over in turn
         return False
     _page(ports, closed, detail)
     return True

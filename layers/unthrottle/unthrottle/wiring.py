@@ -1,36 +1,32 @@
-"""Join the workflow and its neighbours to the real adapters. The one place that reads the environment.
+"""Join the ports to the real adapters. The one place that reads the environment; who uses them is in `entry/`.
 
-Everything is made at first use: a broken setting is then an error at the first event that says what is wrong, and a front
-door does not pay for what it does not use.
+Everything is imported and made at first use: a broken setting is then an error at the first event that says what is wrong,
+and a front door does not pay for what it does not use.
 """
 
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
-
-from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from unthrottle.adapters.access import Access, Clients
 from unthrottle.adapters.clock import SystemClock
-from unthrottle.adapters.incidents_table import IncidentsTable
-from unthrottle.adapters.pager import SnsPager
-from unthrottle.adapters.secrets import AwsSecrets
-from unthrottle.adapters.starter import LambdaStarter
 from unthrottle.errors import BadInput, Refused, SettingsError, TryAgain
 from unthrottle.settings import Settings, from_environment
 
 if TYPE_CHECKING:
     from unthrottle.adapters.accounts import AwsAccounts
+    from unthrottle.adapters.incidents_table import IncidentsTable
+    from unthrottle.adapters.pager import SnsPager
+    from unthrottle.adapters.secrets import AwsSecrets
     from unthrottle.adapters.slack import SlackChannel
     from unthrottle.adapters.slack_light import SlackLight
-    from unthrottle.audit.inventory import Survey
-    from unthrottle.incident import Incident
-    from unthrottle.intake import Receiver
-    from unthrottle.ports import Actor, Backfills, Observer, Ports, Posted, Run
+    from unthrottle.adapters.starter import LambdaStarter
+    from unthrottle.ports import Actor, Backfills, Observer, Ports, Posted
+
+log = logging.getLogger("unthrottle")
 
 _REQUIRED = ("UNTHROTTLE_INCIDENTS_TABLE", "UNTHROTTLE_OBSERVER_ROLE", "UNTHROTTLE_HOME_ACCOUNT", "AWS_REGION")
 
@@ -78,32 +74,36 @@ class Deployment:
         )
 
 
-class _Wired:
+class Wired:
     """Adapters shared by the entry points, each made when it is first needed."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], clients: Clients | None = None) -> None:
         _set_up_logging()
+        self.clients = clients or Clients()
         self.settings: Settings = from_environment(environment)
         self.deployment = Deployment.read(environment)
         self.clock = SystemClock()
 
-    @cached_property
-    def clients(self) -> Clients:
-        return Clients()
+    @classmethod
+    def from_environment(cls, clients: Clients | None = None) -> "Wired":
+        """Wire what a function's own environment says. Raises SettingsError."""
+        return cls(os.environ, clients)
 
     @cached_property
     def own(self) -> Access:
         return Access(self.clients, self.deployment.region, clock=self.clock)
 
     @cached_property
-    def incidents(self) -> IncidentsTable:
+    def incidents(self) -> "IncidentsTable":
+        from unthrottle.adapters.incidents_table import IncidentsTable
+
         return IncidentsTable(
             self.own, self.deployment.table, retention_days=self.settings.retention_days, clock=self.clock
         )
 
     @cached_property
     def accounts(self) -> "AwsAccounts":
-        from unthrottle.adapters.accounts import AwsAccounts  # most commands need no account
+        from unthrottle.adapters.accounts import AwsAccounts
 
         return AwsAccounts(
             home_account=self.deployment.account,
@@ -116,15 +116,21 @@ class _Wired:
         )
 
     @cached_property
-    def starter(self) -> LambdaStarter:
+    def starter(self) -> "LambdaStarter":
+        from unthrottle.adapters.starter import LambdaStarter
+
         return LambdaStarter(self.own, self.deployment.respond_function)
 
     @cached_property
-    def secrets(self) -> AwsSecrets:
+    def secrets(self) -> "AwsSecrets":
+        from unthrottle.adapters.secrets import AwsSecrets
+
         return AwsSecrets(self.own, self.clock)
 
     @cached_property
-    def pager(self) -> SnsPager:
+    def pager(self) -> "SnsPager":
+        from unthrottle.adapters.pager import SnsPager
+
         return SnsPager(self.own, self.settings.escalation_topic_arn, ops_items=self.deployment.ops_items)
 
     @cached_property
@@ -139,11 +145,15 @@ class _Wired:
         )
 
     @cached_property
-    def chat(self) -> "_LateChat | None":
-        settings = self.settings
-        if not settings.slack_channel or not settings.slack_secret_arn:
+    def chat(self) -> "LateChat | None":
+        return self.chat_at(self.settings.slack_channel)
+
+    def chat_at(self, channel: str) -> "LateChat | None":
+        """Make the way to a channel; None where there is no Slack."""
+        arn = self.settings.slack_secret_arn
+        if not channel or not arn:
             return None
-        return _LateChat(lambda: self.secrets.field(settings.slack_secret_arn, "bot_token"), self)
+        return LateChat(lambda: self.secrets.field(arn, "bot_token"), self, channel)
 
     @cached_property
     def slack_light(self) -> "SlackLight":
@@ -153,6 +163,11 @@ class _Wired:
         return SlackLight(
             lambda: self.secrets.field(arn, "bot_token"), self.clock, base_url=self.deployment.slack_api_url
         )
+
+    @property
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Every account and Region looked after, home first."""
+        return self.settings.places(self.deployment.account, self.deployment.region)
 
     def start_audit(self) -> None:
         """Start the audit function, and do not wait for it."""
@@ -165,21 +180,23 @@ class _Wired:
         from unthrottle.ports import Ports
 
         return Ports(
-            accounts=self.accounts,
+            accounts=LateAccounts(self),
             incidents=self.incidents,
             backfills=self.backfills,
             chat=self.chat,
             pager=self.pager,
             clock=self.clock,
+            channels=lambda account, region: self.chat_at(self.settings.channel_of(account, region)),
         )
 
 
-class _LateChat:
-    """The channel, whose token is read when a message is sent and not before: inside a step, and after a rotation anew."""
+class LateChat:
+    """A channel, whose token is read when a message is sent and not before: inside a step, and after a rotation anew."""
 
-    def __init__(self, token: Callable[[], str], wired: _Wired) -> None:
+    def __init__(self, token: Callable[[], str], wired: Wired, channel: str) -> None:
         self._token = token
         self._wired = wired
+        self._name = channel
 
     def post(
         self, text: str, blocks: "Sequence[dict[str, object]]", *, thread_ts: str | None = None, broadcast: bool = False
@@ -204,27 +221,13 @@ class _LateChat:
             raise ChatLater(str(error), code="no-token", retry_after_s=0) from error
         except (BadInput, Refused) as error:
             raise ChatBroken(str(error), code="no-token") from error
-        return SlackChannel(token, wired.settings.slack_channel, base_url=wired.deployment.slack_api_url)
+        return SlackChannel(token, self._name, base_url=wired.deployment.slack_api_url)
 
 
-def _receiver(wired: _Wired) -> "Receiver":
-    from unthrottle.intake import Receiver
+class LateAccounts:
+    """The accounts, made when one is first looked at: most of what people ask, and of what a workflow resumes for, needs none."""
 
-    return Receiver(
-        incidents=wired.incidents,
-        starter=wired.starter,
-        clock=wired.clock,
-        settings=wired.settings,
-        home_account=wired.deployment.account,
-        alarms_of=lambda account, region: wired.accounts.observe(account, region, "intake").alarms,
-        own_prefix=wired.deployment.stack,
-    )
-
-
-class _LateAccounts:
-    """The accounts, made when one is first looked at: most of what people ask needs none."""
-
-    def __init__(self, wired: _Wired) -> None:
+    def __init__(self, wired: Wired) -> None:
         self._wired = wired
 
     def observe(self, account: str, region: str, incident_id: str) -> "Observer":
@@ -234,182 +237,20 @@ class _LateAccounts:
         return self._wired.accounts.act(account, region, incident_id)
 
 
-class Intake:
-    """The entry point of functions/intake."""
+def clients_shared_with_boto3() -> Clients:
+    """Make ours and boto3's default session one: by the latter the durable SDK makes its client, and two would cost twice."""
+    import boto3
+    import botocore.session
 
-    def __init__(self, wired: _Wired) -> None:
-        self._wired = wired
-
-    def handle(self, event: object) -> dict[str, Any]:
-        return {"alarms": _receiver(self._wired).receive(event)}
-
-
-class Respond:
-    """The entry point of functions/respond."""
-
-    def __init__(self, wired: _Wired) -> None:
-        self._wired = wired
-
-    def handle(self, run: "Run", event: Mapping[str, Any]) -> dict[str, Any]:
-        from unthrottle.workflow import respond
-
-        wired = self._wired
-        incident = respond(run, wired.ports, wired.settings, wired.deployment.stack, str(event["incident_id"]))
-        return {
-            "incident_id": incident.id,
-            "cause": incident.diagnosis.cause.value if incident.diagnosis else None,
-            "status": incident.status.value,
-            "outcome": incident.outcome.value,
-        }
-
-
-class SlackDoor:
-    """The entry point of functions/slack."""
-
-    def __init__(self, wired: _Wired) -> None:
-        self._wired = wired
-
-    def handle(self, event: object) -> dict[str, Any]:
-        from unthrottle.slack_door import Door
-
-        door = Door(
-            app=self._app,
-            control=self._control,
-            clock=self._wired.clock,
-            is_seen=self._wired.incidents.is_seen,
-        )
-        return door.answer(event)
-
-    def _app(self) -> Any:
-        from unthrottle.slack_door import SlackApp
-
-        wired = self._wired
-        arn = wired.settings.slack_secret_arn
-        secrets = [
-            wired.secrets.field(arn, "signing_secret"),
-            wired.secrets.field(arn, "previous_signing_secret", default=""),
-        ]
-        teams = wired.secrets.field(arn, "team_id", default="")
-        return SlackApp(
-            signing_secrets=tuple(secret for secret in secrets if secret),
-            app_id=wired.secrets.field(arn, "app_id", default=""),
-            teams=frozenset(teams.replace(",", " ").split()),
-            channels=frozenset(wired.secrets.field(arn, "channels", default="").replace(",", " ").split()),
-        )
-
-    def _control(self) -> Any:
-        from unthrottle.control import Control
-
-        wired = self._wired
-        return Control(
-            incidents=wired.incidents,
-            starter=wired.starter,
-            accounts=_LateAccounts(wired),
-            clock=wired.clock,
-            settings=wired.settings,
-            home_account=wired.deployment.account,
-            home_region=wired.deployment.region,
-            members=wired.slack_light.members,
-            publish=wired.slack_light.publish,
-            audit=wired.start_audit if wired.deployment.audit_function else None,
-        )
-
-
-class Sweep:
-    """The entry point of functions/sweep."""
-
-    def __init__(self, wired: _Wired) -> None:
-        self._wired = wired
-
-    def handle(self, _event: object) -> dict[str, Any]:
-        from aws_lambda_powertools.metrics import MetricUnit
-
-        from unthrottle.adapters.figures import write_figures
-        from unthrottle.outbox import check_token, is_time_to_check
-        from unthrottle.sweep import SWEEP_EVERY, sweep
-
-        wired = self._wired
-        found = wired.incidents.open_incidents()
-        swept = sweep(wired.ports, wired.starter, found)
-        reopened = self._reopen(None if swept.has_changed else found)
-        if wired.chat is not None and is_time_to_check(wired.clock.now(), SWEEP_EVERY):
-            check_token(wired.chat.whoami, wired.pager)
-        write_figures(
-            {
-                "UnreportedSteps": (swept.backlog.unsent, MetricUnit.Count),
-                "OldestUnsentAge": (swept.backlog.oldest_s, MetricUnit.Seconds),
-            },
-            stack=wired.deployment.stack,
-        )
-        return {**asdict(swept), "reopened": list(reopened)}
-
-    def _reopen(self, still_open: "Sequence[Incident] | None") -> tuple[str, ...]:
-        from unthrottle.reopen import Place, reopen
-
-        wired = self._wired
-        accounts = dict.fromkeys((wired.deployment.account, *wired.settings.member_accounts))
-        places = [Place(account=account, region=wired.deployment.region) for account in accounts]
-        return reopen(
-            wired.accounts, wired.incidents, places, wired.clock.now(), _receiver(wired).take, still_open=still_open
-        )
-
-
-class Audit:
-    """The entry point of functions/audit."""
-
-    def __init__(self, wired: _Wired) -> None:
-        self._wired = wired
-
-    def handle(self, _event: object) -> dict[str, Any]:
-        from unthrottle.adapters.audit_store import AuditStore
-        from unthrottle.audit.weekly import look_over
-
-        wired = self._wired
-        region, session = wired.deployment.region, f"audit-{wired.clock.now():%Y%m%d}"
-        accounts = dict.fromkeys((wired.deployment.account, *wired.settings.member_accounts))
-        store = AuditStore(wired.own, wired.deployment.table, retention=timedelta(days=wired.settings.retention_days))
-        ways = [
-            (account, region, partial(_ways_to_look, wired.accounts, account, region, session)) for account in accounts
-        ]
-        return asdict(look_over(wired.ports, wired.settings, ways, store))
-
-
-def _ways_to_look(accounts: "AwsAccounts", account: str, region: str, session: str) -> "tuple[Observer, Survey]":
-    return accounts.observe(account, region, session), accounts.survey(account, region, session)
-
-
-def intake_from_environment() -> Intake:
-    """Wire the intake function. Raises SettingsError."""
-    return Intake(_Wired(os.environ))
-
-
-def respond_from_environment() -> Respond:
-    """Wire the respond function. Raises SettingsError."""
-    return Respond(_Wired(os.environ))
-
-
-def slack_from_environment() -> SlackDoor:
-    """Wire the slack function. Raises SettingsError."""
-    return SlackDoor(_Wired(os.environ))
-
-
-def sweep_from_environment() -> Sweep:
-    """Wire the sweep function. Raises SettingsError."""
-    return Sweep(_Wired(os.environ))
-
-
-def audit_from_environment() -> Audit:
-    """Wire the audit function. Raises SettingsError."""
-    return Audit(_Wired(os.environ))
+    session = botocore.session.Session()
+    boto3.setup_default_session(botocore_session=session)
+    return Clients(session)
 
 
 def _set_up_logging() -> None:
-    """Write our log lines as JSON with their fields; once a process."""
-    log = logging.getLogger("unthrottle")
-    if log.handlers:
-        return
-    handler = logging.StreamHandler()
-    handler.setFormatter(LambdaPowertoolsFormatter(service="unthrottle", utc=True))
-    log.addHandler(handler)
-    log.setLevel(os.environ.get("UNTHROTTLE_LOG_LEVEL", "INFO"))
-    log.propagate = False
+    """Let our log lines through. They become JSON, with their fields and the request's id, by Lambda's own log format.
+
+    AWS: Lambda developer guide, "Log and monitor Python Lambda functions": with `LogFormat: JSON`, which the template sets,
+    the runtime's handler writes each record of `logging` as JSON, the keys of `extra` with it.
+    """
+    logging.getLogger("unthrottle").setLevel(os.environ.get("UNTHROTTLE_LOG_LEVEL", "INFO"))

@@ -2,29 +2,27 @@
 
 Each line that does something is a step of `Desk`; a resumed run repeats this function and gets every finished step's result
 without doing it again. So nothing here may read a clock, a random number or a setting that can change between two runs, and
-nothing is put back in a ``finally``: a durable run suspends by an exception, and would "put back" at every wait.
+nothing is put back in a ``finally``: a durable run suspends by an exception, and would "put back" at every wait. Asking a
+person is told in `approval`, watching in `watching`, and the change's lease in `lease`.
 """
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
-from unthrottle.actions.same import agreed_change
-from unthrottle.answers import Answer, read_answer
+from unthrottle.answers import Answer
+from unthrottle.approval import AS_FOUND, ask, decision_of, denied_by, with_record
 from unthrottle.desk import Desk
 from unthrottle.diagnosis import Cause
 from unthrottle.errors import StepFailed, TryAgain
-from unthrottle.incident import AppliedChange, Decision, Incident, Outcome, Reason, Status, Verdict, Wish
+from unthrottle.incident import AppliedChange, Decision, Incident, Outcome, Status
 from unthrottle.lease import by_hand, give_back, hold
 from unthrottle.look import Seen
-from unthrottle.plan import Action, Change, Plan
-from unthrottle.ports import Answered, Expired, Ports, Run
+from unthrottle.plan import Action, Change
+from unthrottle.ports import Ports, Run
 from unthrottle.report.moments import Step
 from unthrottle.settings import Mode, Settings
+from unthrottle.watching import EVERY, End, escalate, recovered, until_over, watch
 
-EVERY = timedelta(minutes=1)
-"""How often the symptom is read again after an action."""
-RARELY = timedelta(minutes=5)
-"""How often it is read while nothing was changed: only to see the end of it."""
 POOL_TIME = timedelta(minutes=25)
 """How long a cap may take to show: running executions are not stopped, and may run for 15 minutes (Lambda's limit)."""
 TABLE_TIME = timedelta(minutes=60)
@@ -34,16 +32,10 @@ CHANGE_TIME = timedelta(minutes=15)
 """How long a change somebody else began may take before it is looked at again: it may not have been enough."""
 MOST_LOOKS = 2
 """How often a change that was not enough is looked at again, before it is waited for as for a ramp."""
-SNOOZE = timedelta(hours=1)
-LOOK_AGAIN = timedelta(minutes=5)
-"""How often an early warning is looked at again while a person is asked: it may have become an incident meanwhile."""
 RAMP_TIME = timedelta(minutes=45)
 """How long an on-demand table may take to adapt: half an hour after a new peak, and the metrics' delay."""
-WATCH_TIME = timedelta(hours=2)
-"""How long an incident without a change stays open, so that later alarms of the same symptom join it."""
 HARMLESS_TO_GIVE_BACK = frozenset({Action.CAP_CONCURRENCY, Action.CAP_EVENT_SOURCE})
 """A cap that did not help only costs its function; a table that is short even on-demand would be shorter without it."""
-AS_FOUND = frozenset({"changed-since", "change-in-progress"})
 REFUSALS = {
     **{guardrail: guardrail for guardrail in (*AS_FOUND, "paused", "freeze")},
     "no-room-above-floor": "floor",
@@ -54,20 +46,15 @@ REFUSALS = {
 """Which guardrail a change met that was not made, by the code of the failure: our own look just before, or AWS's no."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How watching a symptom ended: the answer and what it rests on, or what a person wants done instead."""
-
-    outcome: Outcome
-    because: str
-    wish: Wish | None = None
+UNSURE = frozenset({TryAgain.code, "paused", "freeze"})
+"""Codes after which the change may have been made: its answer never came, or it was tried before and then stopped."""
 
 
 def respond(run: Run, ports: Ports, settings: Settings, own_prefix: str | None, incident_id: str) -> Incident:
     """Heal one incident, from the open record to the closed one. Returns the closed record."""
     desk = Desk(run, ports, settings, own_prefix)
     incident = desk.load(incident_id)
-    if not incident.is_open:
+    if not incident.is_open or incident.is_taken_over:
         return incident
     try:
         return _heal(desk, settings, incident)
@@ -97,30 +84,30 @@ def _decide(desk: Desk, settings: Settings, seen: Seen, incident: Incident, look
     if plan.action is Action.NONE:
         return desk.close(desk.tell(incident, Step.OVER, plan.why))
     if plan.action is Action.ESCALATE:
-        return _watch(desk, _escalate(desk, incident, plan.why))
+        return watch(desk, escalate(desk, incident, plan.why))
     if plan.action is Action.WAIT:
         return _wait(desk, settings, incident, looks)
 
-    incident = desk.judge(replace_incident(seen, incident))
-    if _decision(incident) is Decision.DENIED:
+    incident = desk.judge(with_record(seen, incident))
+    if decision_of(incident) is Decision.DENIED:
         return _deny(desk, incident)
     if incident.mode is Mode.DRY_RUN:
         incident = desk.change(
             incident, "would", lambda found, now: found.now(Status.WOULD_APPLY).told(now, "plan.would")
         )
-        return _watch(desk, desk.tell(incident, Step.WOULD, picture=seen.picture))
-    if _decision(incident) is Decision.NEEDS_APPROVAL:
-        incident, agreed = _ask(desk, settings, incident)
+        return watch(desk, desk.tell(incident, Step.WOULD, picture=seen.picture))
+    if decision_of(incident) is Decision.NEEDS_APPROVAL:
+        incident, agreed = ask(desk, settings, incident)
         if not agreed:
-            return _watch(desk, incident)
+            return watch(desk, incident)
     return _act(desk, settings, incident)
 
 
 def _only_look(desk: Desk, seen: Seen, incident: Incident) -> Incident:
     """A look that a person asked for ends with its report: nothing is changed, nobody is paged, nothing is watched."""
     if incident.resources:
-        incident = desk.judge(replace_incident(seen, incident))
-        if _decision(incident) is Decision.DENIED:
+        incident = desk.judge(with_record(seen, incident))
+        if decision_of(incident) is Decision.DENIED:
             why = " ".join(reason.text for reason in incident.verdict.reasons) if incident.verdict else ""
             incident = desk.change(
                 incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
@@ -132,20 +119,7 @@ def _only_look(desk: Desk, seen: Seen, incident: Incident) -> Incident:
     return desk.close(desk.tell(incident, Step.WOULD, picture=seen.picture))
 
 
-def replace_incident(seen: Seen, incident: Incident) -> Seen:
-    """Carry the newest record into a look."""
-    return replace(seen, incident=incident)
-
-
-def _decision(incident: Incident) -> Decision:
-    return incident.verdict.decision if incident.verdict else Decision.NONE
-
-
 # --- when nothing is changed ---------------------------------------------------------------------------------------
-
-
-def _escalate(desk: Desk, incident: Incident, why: str) -> Incident:
-    return desk.tell(desk.page(incident, why), Step.ESCALATED, why)
 
 
 def _deny(desk: Desk, incident: Incident) -> Incident:
@@ -155,10 +129,9 @@ def _deny(desk: Desk, incident: Incident) -> Incident:
     incident = desk.change(
         incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
     )
-    incident = desk.tell(incident, Step.REFUSED, why)
     if incident.mode is not Mode.OFF:
         incident = desk.page(incident, f"A guardrail refused the change: {why}")
-    return _watch(desk, incident)
+    return watch(desk, desk.tell(incident, Step.REFUSED, why))
 
 
 def _stop(desk: Desk, settings: Settings, incident: Incident, why: str) -> Incident:
@@ -166,7 +139,7 @@ def _stop(desk: Desk, settings: Settings, incident: Incident, why: str) -> Incid
 
     With a change in force the record stays open under its lease: the sweep gives it back at the end.
     """
-    if not incident.is_open:
+    if not incident.is_open or incident.is_taken_over:
         return incident
     if incident.status is Status.NONE and any(moment.event == "action.intended" for moment in incident.timeline):
         for change in incident.plan.changes if incident.plan else ():  # made, and the record of it was what failed?
@@ -201,183 +174,18 @@ def _wait(desk: Desk, settings: Settings, incident: Incident, looks: int) -> Inc
     began = desk.now()
     is_change = incident.diagnosis is not None and incident.diagnosis.cause is Cause.CAPACITY_CHANGE_IN_PROGRESS
     again = is_change and looks < MOST_LOOKS
-    end = _until_over(desk, incident, began, began + (CHANGE_TIME if again else RAMP_TIME), EVERY)
+    end = until_over(desk, incident, began, began + (CHANGE_TIME if again else RAMP_TIME), EVERY)
     if end.wish is None and again and end.outcome is not Outcome.RECOVERED:
         seen = desk.look(incident)
         incident = desk.tell(seen.incident, Step.DIAGNOSED, picture=seen.picture)
         return _decide(desk, settings, seen, incident, looks + 1)
     if end.outcome is Outcome.RECOVERED:
-        incident = _recovered(desk, incident, end.because)
+        incident = recovered(desk, incident, end.because)
         return desk.close(desk.tell(incident, Step.OVER, end.because))
     incident = desk.change(incident, "waited", lambda found, _: replace(found, outcome=end.outcome))
-    return _watch(
-        desk, _escalate(desk, incident, f"Waited {RAMP_TIME.seconds // 60} min, and it is not over: {end.because}")
+    return watch(
+        desk, escalate(desk, incident, f"Waited {RAMP_TIME.seconds // 60} min, and it is not over: {end.because}")
     )
-
-
-def _watch(desk: Desk, incident: Incident) -> Incident:
-    """Keep an incident without a change open while its symptom lasts, so that one storm stays one incident."""
-    began = desk.now()
-    end = _until_over(desk, incident, began, began + WATCH_TIME, RARELY)
-    if end.outcome is Outcome.RECOVERED:
-        incident = desk.tell(incident, Step.OVER, end.because)
-    return desk.close(incident)
-
-
-def _until_over(desk: Desk, incident: Incident, since: datetime, deadline: datetime, every: timedelta) -> End:
-    """Read the symptom again and again until the answer is known, or a person wants an end of it."""
-    while True:
-        checked = desk.verify(incident, since, deadline)
-        judged = checked.judgement
-        if checked.wish is not None:
-            return End(outcome=Outcome.NONE, because=judged.because, wish=checked.wish)
-        if judged.outcome is not None:
-            return End(outcome=judged.outcome, because=judged.because)
-        if checked.at >= deadline:
-            return End(outcome=Outcome.INCONCLUSIVE, because=judged.because)
-        desk.wait("settle", every)
-
-
-def _recovered(desk: Desk, incident: Incident, because: str) -> Incident:
-    return desk.change(
-        incident,
-        "recovered",
-        lambda found, now: replace(found, outcome=Outcome.RECOVERED, recovered_at=now).told(
-            now, "verification.done", f"recovered: {because}"
-        ),
-    )
-
-
-# --- approval --------------------------------------------------------------------------------------------------------
-
-
-def _ask(desk: Desk, settings: Settings, incident: Incident) -> tuple[Incident, bool]:
-    """Ask a person, remind at half time, and judge again against fresh state at the yes. True: go on and act."""
-    if incident.early_warning and _asked_by(incident) == {"before-throttling"}:
-        return _ask_early(desk, settings, incident)
-    half = settings.approval_time / 2
-    incident, answer = desk.ask(incident, "approval", half, Step.APPROVAL_NEEDED, expires=settings.approval_time)
-    if isinstance(answer, Expired):
-        incident, answer = desk.ask(incident, "approval", settings.approval_time - half, Step.REMINDER)
-    return _answered(desk, settings, incident, answer)
-
-
-def _asked_by(incident: Incident) -> set[str]:
-    return {reason.guardrail for reason in incident.verdict.reasons} if incident.verdict else set()
-
-
-def _ask_early(desk: Desk, settings: Settings, incident: Incident) -> tuple[Incident, bool]:
-    """Ask before anybody is throttled, and look again every few minutes: with the first victim nobody need be asked."""
-    left, step = settings.approval_time, Step.APPROVAL_NEEDED
-    while True:
-        wait = min(LOOK_AGAIN, left)
-        incident, answer = desk.ask(incident, "approval", wait, step, expires=left)
-        left, step = left - wait, Step.REMINDER
-        if not isinstance(answer, Expired) or left <= timedelta(0):
-            return _answered(desk, settings, incident, answer)
-        seen = desk.look(incident)
-        incident, plan = seen.incident, seen.incident.plan
-        if plan is None or not plan.is_change:
-            why = plan.why if plan else "There is no plan any more."
-            if plan is not None and plan.action is Action.ESCALATE:
-                return _escalate(desk, incident, why), False
-            return desk.tell(incident, Step.OVER, why), False
-        if incident.early_warning:
-            continue
-        incident = desk.tell(incident, Step.DIAGNOSED, picture=seen.picture)
-        incident = desk.judge(replace_incident(seen, incident))
-        if _decision(incident) is Decision.NEEDS_APPROVAL:
-            return _ask(desk, settings, incident)
-        if _decision(incident) is Decision.DENIED:
-            return _refused(desk, incident), False
-        return incident, True
-
-
-def _refused(desk: Desk, incident: Incident) -> Incident:
-    why = " ".join(reason.text for reason in incident.verdict.reasons) if incident.verdict else ""
-    incident = desk.change(
-        incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
-    )
-    return desk.page(desk.tell(incident, Step.REFUSED, why), why)
-
-
-def _answered(desk: Desk, settings: Settings, incident: Incident, answer: Answered | Expired) -> tuple[Incident, bool]:
-    """Do what a person said, or say that nobody did. A snoozed question is quiet for an hour, then reminds once."""
-    while isinstance(answer, Answered) and (said := read_answer(answer.text)).do == "snooze":
-        left = settings.approval_time / 2
-        incident, answer = desk.ask(incident, "approval", SNOOZE, Step.SNOOZED, f"By {said.by}", expires=SNOOZE + left)
-        if isinstance(answer, Expired):
-            incident, answer = desk.ask(incident, "approval", left, Step.REMINDER)
-    if isinstance(answer, Expired):
-        incident = desk.change(
-            incident, "expired", lambda found, now: found.now(Status.EXPIRED).told(now, "approval.expired")
-        )
-        incident = desk.tell(incident, Step.EXPIRED, "Nobody answered in time; nothing was changed.")
-        return desk.page(incident, "The approval expired; nothing was changed and the symptom may go on."), False
-    said = read_answer(answer.text)
-    because = f": {said.why}" if said.why else ""
-    if said.do != "approve":
-        incident = desk.change(
-            incident,
-            "rejected",
-            lambda found, now: replace(found.now(Status.REJECTED), decided_because=said.why).told(
-                now, "approval.rejected", f"by {said.by}{because}"
-            ),
-        )
-        return desk.tell(incident, Step.REJECTED, f"Rejected by {said.by}{because}; nothing was changed."), False
-    asked = incident.plan
-    incident = desk.change(
-        incident,
-        "approved",
-        lambda found, now: replace(found, approved_by=said.by, decided_because=said.why).told(
-            now, "approval.given", f"by {said.by}{because}"
-        ),
-    )
-    return _judge_again(desk, incident, asked)
-
-
-def _judge_again(desk: Desk, incident: Incident, asked: Plan | None) -> tuple[Incident, bool]:
-    """A yes was for exactly one change: look again, and make that one if it is still what the evidence calls for."""
-    seen = desk.look(incident)
-    incident = seen.incident
-    plan = incident.plan
-    if incident.diagnosis is not None and incident.diagnosis.cause is Cause.ALREADY_OVER:
-        return desk.tell(incident, Step.OVER, "It ended before the approval; nothing was changed."), False
-    agreed = agreed_change(asked, plan)
-    if agreed is None:
-        now_planned = f"{plan.action.value} ({plan.why})" if plan else "nothing"
-        why = f"What was approved is no longer what the evidence calls for, which is now {now_planned}. Nothing was changed."
-        return _denied_by(desk, incident, "changed-since", why), False
-    answered = {reason.guardrail for reason in incident.verdict.reasons} if incident.verdict else set()
-    incident = desk.judge(replace(seen, incident=replace(incident, plan=agreed)), approved=True)
-    if _decision(incident) is Decision.DENIED:
-        found = incident.verdict.reasons if incident.verdict else ()
-        reasons = [reason for reason in found if reason.guardrail not in answered] or found
-        why = " ".join(reason.text for reason in reasons)
-        incident = desk.change(
-            incident, "denied", lambda found, now: found.now(Status.DENIED).told(now, "plan.refused", why)
-        )
-        return desk.page(desk.tell(incident, Step.REFUSED, why), why), False
-    return incident, True
-
-
-def _denied_by(desk: Desk, incident: Incident, guardrail: str, why: str) -> Incident:
-    reason = Reason(guardrail=guardrail, text=why)
-    incident = desk.change(
-        incident,
-        "refused",
-        lambda found, now: (
-            replace(
-                found,
-                verdict=Verdict(
-                    decision=Decision.DENIED, reasons=(reason, *(found.verdict.reasons if found.verdict else ()))
-                ),
-            )
-            .now(Status.DENIED)
-            .told(now, "plan.refused", why)
-        ),
-    )
-    return desk.page(desk.tell(incident, Step.DRIFTED if guardrail in AS_FOUND else Step.REFUSED, why), why)
 
 
 # --- acting ------------------------------------------------------------------------------------------------------------
@@ -388,9 +196,10 @@ def _act(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     try:
         incident = desk.record_intent(incident)
     except StepFailed as failure:
-        if failure.code != "Busy":
+        met = {"Busy": "one-at-a-time", "OverBudget": "action-budget"}.get(failure.code)
+        if met is None:
             raise
-        return _watch(desk, _denied_by(desk, incident, "one-at-a-time", str(failure)))
+        return watch(desk, denied_by(desk, incident, met, str(failure)))
     incident = desk.tell(incident, Step.ACTING)
     for change in incident.plan.changes if incident.plan else ():
         try:
@@ -401,7 +210,7 @@ def _act(desk: Desk, settings: Settings, incident: Incident) -> Incident:
             break
         incident = _made(desk, incident, made)
     if not incident.applied:
-        return _watch(desk, incident)
+        return watch(desk, incident)
     return _verify(desk, settings, desk.tell(incident, Step.APPLIED))
 
 
@@ -420,12 +229,12 @@ def _made(desk: Desk, incident: Incident, made: AppliedChange) -> Incident:
 def _not_made(desk: Desk, incident: Incident, change: Change, failure: StepFailed) -> Incident:
     """One change was not made: others that were made stay and are verified; otherwise the incident ends here."""
     why = str(failure)
-    if failure.code == TryAgain.code:
+    if failure.code in UNSURE:
         found = _made_after_all(desk, incident, change)
         if found is not None:
             return _made(desk, incident, found)
     if failure.code in REFUSALS and not incident.applied:
-        return _denied_by(desk, incident, REFUSALS[failure.code], why)
+        return denied_by(desk, incident, REFUSALS[failure.code], why)
     if incident.applied:
         incident = desk.change(
             incident, "partly", lambda found, now: found.told(now, "action.failed", f"{change.target}: {why}")
@@ -454,11 +263,11 @@ def _verify(desk: Desk, settings: Settings, incident: Incident) -> Incident:
         Action.CANCEL_BACKFILL: BACKFILL_TIME,
     }.get(action, TABLE_TIME)
     since = incident.acted_at or incident.opened_at
-    end = _until_over(desk, incident, since, since + allowed, EVERY)
+    end = until_over(desk, incident, since, since + allowed, EVERY)
     if end.wish is not None:
         return desk.close(by_hand(desk, incident, Answer(do=end.wish.do, by=end.wish.by)))
     if end.outcome is Outcome.RECOVERED:
-        incident = _recovered(desk, incident, end.because)
+        incident = recovered(desk, incident, end.because)
         incident = desk.tell(incident, Step.RECOVERED, end.because, picture=desk.picture(incident))
     else:
         incident = _not_recovered(desk, incident, end)

@@ -1,5 +1,7 @@
 """Cancel the dagy backfill that explains the load. Capacity is not touched, and there is no way back but to start again."""
 
+from dataclasses import replace
+
 from unthrottle.actions.outcome import GiveBack, LeftAlone
 from unthrottle.backfills import Backfill, CancelAccepted, CancelAlreadyEnded, CancelUnknown
 from unthrottle.errors import Drifted, Refused
@@ -9,6 +11,11 @@ from unthrottle.ports import Backfills
 
 PERMISSIONS: tuple[str, ...] = ()
 """None of AWS's: dagy's own token decides."""
+
+HAD_ENDED = (
+    "dagy says that it had ended when asked (409): by an earlier request of Unthrottle whose answer was lost, or by somebody "
+    "else"
+)
 
 
 def change(backfill: Backfill, evidence: TableEvidence) -> CancelBackfill:
@@ -44,11 +51,23 @@ def compare(item: CancelBackfill, backfills: Backfills) -> None:
 
 
 def apply(item: CancelBackfill, backfills: Backfills) -> CancelBackfill:
-    """Ask dagy to cancel. That dagy accepted proves nothing yet: verification looks at the writes."""
+    """Ask dagy to cancel. That dagy accepted proves nothing yet: verification looks at the writes.
+
+    A backfill that ended without us is not claimed: Drifted, as where it is no longer listed. Whether it was us a moment
+    earlier, when a process died before it could write that down, cannot be known; then it is kept as made, and says so.
+    """
     answer = backfills.cancel(item.backfill_id)
     match answer:
-        case CancelAccepted() | CancelAlreadyEnded():
+        case CancelAccepted():
             return item
+        case CancelAlreadyEnded(was_running=True):
+            raise Drifted(
+                f"Cannot cancel backfill {item.backfill_id}: dagy answers that it has ended (409), a moment after it was "
+                "listed as running. Somebody else cancelled it, or it was through; Unthrottle changed nothing. Watch whether "
+                "the writes fall by themselves."
+            )
+        case CancelAlreadyEnded():
+            return replace(item, resume=f"{HAD_ENDED}; {item.resume}")
         case CancelUnknown():
             raise Refused(
                 f"Cannot cancel backfill {item.backfill_id}: dagy does not know it. Nothing was changed. Look at dagy's "

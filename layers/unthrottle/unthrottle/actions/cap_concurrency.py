@@ -16,6 +16,7 @@ from unthrottle.evidence.pool import Candidate, ConcurrencyAccount
 from unthrottle.plan import CapConcurrency
 from unthrottle.ports import Actor, Observer
 from unthrottle.settings import Settings
+from unthrottle.tags import wished_maximum
 
 PERMISSIONS = (
     "lambda:GetFunctionConcurrency",
@@ -36,10 +37,8 @@ _PROVISIONED = re.compile(r"lower than function's total provisioned concurrency 
 def share(limit: int, settings: Settings, tags: dict[str, str]) -> int:
     """Return how many executions one function may keep: the pool share, or less where its tag says so; at least 1."""
     allowed = max(1, limit * settings.max_pool_share // 100)
-    wished = tags.get(f"{settings.tag_prefix}:max-concurrency", "").strip()
-    if re.fullmatch(r"[0-9]{1,6}", wished) and int(wished) >= 1:
-        allowed = min(allowed, int(wished))
-    return allowed
+    wished = wished_maximum(tags, settings)
+    return min(allowed, wished) if isinstance(wished, int) else allowed
 
 
 def caps(
@@ -53,7 +52,11 @@ def caps(
     growing = min(2 * others_in_use, (account.unreserved_limit + others_in_use) / 2)
     kept = max(USUAL_FLOOR if account.limit > USUAL_FLOOR else 1, math.ceil(growing))
     together = max(len(hogs), account.unreserved_limit - kept)
-    return {hog.name: max(1, min(share(account.limit, settings, hog.tags), together // len(hogs))) for hog in hogs}
+    return {
+        # A loop only feeds itself: it is held to one execution, never to none.
+        hog.name: 1 if hog.is_loop else max(1, min(share(account.limit, settings, hog.tags), together // len(hogs)))
+        for hog in hogs
+    }
 
 
 def change(hog: Candidate, cap: int, peak: float, lease_minutes: int) -> CapConcurrency:
@@ -74,7 +77,7 @@ def change(hog: Candidate, cap: int, peak: float, lease_minutes: int) -> CapConc
 
 def _synchronous(hog: Candidate) -> str | None:
     """Say why callers wait for this function, or None where they do not."""
-    queued = hog.async_events.sum() if hog.async_events is not None else 0.0
+    queued = hog.queued
     invoked = hog.invocations.sum() if hog.invocations is not None else 0.0
     if any(source.enabled for source in hog.event_sources) or (queued > 0 and queued >= QUEUED_SHARE * invoked):
         return None

@@ -14,10 +14,11 @@ from unthrottle.actions import (
     cap_event_source,
     raise_capacity,
     switch_to_on_demand,
+    tell_of_writer,
 )
 from unthrottle.diagnosis import Cause, Diagnosis
 from unthrottle.evidence.cancelled import CANCELLED
-from unthrottle.evidence.pool import Candidate, EventSource, PoolEvidence
+from unthrottle.evidence.pool import Candidate, PoolEvidence
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import RunningBackfills, TableEvidence, Way
 from unthrottle.plan import Action, CapConcurrency, CapEventSource, Change, Plan, Watch
@@ -96,6 +97,8 @@ _NO_CHANGE: dict[Cause, tuple[Action, str, str]] = {
 def make_plan(diagnosis: Diagnosis, evidence: PoolEvidence | TableEvidence, settings: Settings) -> Plan:
     """Make the one plan for a diagnosis."""
     watch = _watch(diagnosis, evidence)
+    if diagnosis.writer is not None and isinstance(evidence, TableEvidence):
+        return tell_of_writer.plan(diagnosis.writer, evidence.settings.name, watch)
     match diagnosis.cause, evidence:
         case Cause.POOL_HOG, PoolEvidence():
             return _cap(diagnosis, evidence, settings, watch)
@@ -188,17 +191,12 @@ def _changes_for(hog: Candidate, cap: int, peak: float, settings: Settings) -> l
     made = [
         change
         for source in sources
-        for change in (cap_event_source.change(hog, source, each, _part(source, sources, peak)),)
+        for change in (cap_event_source.change(hog, source, each, peak / len(sources)),)  # nothing tells them apart
         if change is not None
     ]
     if not made and cap_event_source.keeps_its_records(sources, settings.cap_lease):
         return [cap_concurrency.change(hog, cap, peak, settings.cap_lease_minutes)]
     return list(made)
-
-
-def _part(source: EventSource, sources: tuple[EventSource, ...], peak: float) -> float:
-    """Share a function's peak evenly between its sources; CloudWatch does not tell them apart."""
-    return peak / len(sources) if source in sources else peak
 
 
 def _capacity(evidence: TableEvidence, settings: Settings, watch: Watch) -> Plan:
@@ -269,7 +267,7 @@ def _cancel(diagnosis: Diagnosis, evidence: TableEvidence, watch: Watch) -> Plan
     if guilty and all(backfill.state == CANCELLED for backfill in guilty):
         return Plan(
             action=Action.WAIT,
-            why="The backfill that explains the load was cancelled just now; its last runs are still writing.",
+            why="The backfill that explains the load has just been cancelled, or ended; its last runs are still writing.",
             watch=watch,
             follow_up="If the throttling goes on once the writes have fallen, look again with /unthrottle check.",
         )
@@ -292,12 +290,15 @@ def _cancel(diagnosis: Diagnosis, evidence: TableEvidence, watch: Watch) -> Plan
 
 
 def _half_the_jump(evidence: TableEvidence, started_at: datetime) -> float:
-    """Return the rate (units/s) writes must fall below to prove that the backfill stopped: half way down the jump."""
+    """Return the rate (units/s) writes must fall below to prove that the backfill stopped: half way down the jump.
+
+    A write refused by the table and an index is counted on both, so the most throttled unit counts, never the sum.
+    """
     unit = evidence.unit(None)
     if unit is None:
         return 0.0
     wanted = [
-        None if used is None else (used + sum(refused or 0.0 for refused in others)) / 60
+        None if used is None else (used + max(refused or 0.0 for refused in others)) / 60
         for used, *others in zip(
             unit.consumed[Way.WRITE].values,
             *(item.throttle_events[Way.WRITE].values for item in evidence.units),

@@ -1,7 +1,8 @@
 """Who are we when we call AWS: this function itself, or a role in some account and Region?
 
 Time-outs and attempts of every AWS call are set here, once. Clients are made at first use and share one loader, since
-reading the service models is most of what a client costs. Knows nothing of what is called.
+reading the service models is most of what a client costs. They are botocore's, which are boto3's: boto3 itself would add
+its resources and S3's transfers to every cold start. Knows nothing of what is called.
 """
 
 import threading
@@ -11,15 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import boto3
+import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from unthrottle.adapters.aws_answers import reading
 from unthrottle.adapters.aws_errors import EXPIRED, code_of, translate, words_of
 from unthrottle.adapters.clock import SystemClock
-from unthrottle.errors import NotAllowed, TryAgain
-from unthrottle.ports import Clock
+from unthrottle.errors import MalformedAnswer, NotAllowed
 
 if TYPE_CHECKING:
     from mypy_boto3_application_autoscaling import ApplicationAutoScalingClient
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
 
+    from unthrottle.ports import Clock
+
 CONNECT_TIMEOUT_S = 3
 READ_TIMEOUT_S = 10
 ATTEMPTS = 3
@@ -40,10 +43,6 @@ RENEW_BEFORE_END = timedelta(minutes=5)
 # The standard mode repeats LimitExceededException (botocore 1.44), which these two services use for limits that asking
 # again does not lift: switches of a table's mode, decreases of its capacity.
 _LEGACY_RETRIES = frozenset({"dynamodb", "application-autoscaling"})
-
-# What botocore's parsers, and ours, raise for an answer that is not of the form the service promises (botocore 1.44). After
-# a change such an answer is a lost one: whether the change was made has to be looked up.
-_UNREADABLE = (AttributeError, KeyError, IndexError, TypeError, ValueError)
 
 Service = Literal[
     "application-autoscaling",
@@ -76,10 +75,10 @@ class Credentials:
 
 
 class Clients:
-    """Makes boto3 clients that share one session. Safe to use from several threads, unlike a session alone."""
+    """Makes clients that share one session, made at first use. Safe to use from several threads, unlike a session alone."""
 
-    def __init__(self) -> None:
-        self._session: boto3.Session | None = None
+    def __init__(self, session: botocore.session.Session | None = None) -> None:
+        self._session = session
         self._lock = threading.Lock()
 
     def make(self, service: Service, region: str, credentials: Credentials | None) -> Any:
@@ -102,8 +101,8 @@ class Clients:
         )
         with self._lock:
             if self._session is None:
-                self._session = boto3.Session()
-            make: Callable[..., Any] = self._session.client  # one overload a service, and we take any of ours
+                self._session = botocore.session.Session()
+            make: Callable[..., Any] = self._session.create_client
             return make(service, region_name=region, config=config, **keys)
 
 
@@ -119,7 +118,7 @@ class Access:
         clients: Clients,
         region: str,
         obtain: Callable[[], Credentials] | None = None,
-        clock: Clock | None = None,
+        clock: "Clock | None" = None,
     ) -> None:
         self.region = region
         self._clients = clients
@@ -183,7 +182,7 @@ class Access:
         with self._lock:
             client = self._made.get(service)
             if client is None:
-                client = self._made[service] = self._clients.make(service, self.region, self._credentials)
+                client = self._made[service] = reading(self._clients.make(service, self.region, self._credentials))
         try:
             yield client
         except ClientError as error:
@@ -192,10 +191,8 @@ class Access:
             raise translate(error, doing) from error
         except (BotoCoreError, ResponseParserError) as error:  # the latter is none of the former (botocore 1.44)
             raise translate(error, doing) from error
-        except _UNREADABLE as error:
-            raise TryAgain(
-                f"Could not {doing}: AWS's answer cannot be read ({type(error).__name__}). It is tried again."
-            ) from error
+        except MalformedAnswer as error:
+            raise MalformedAnswer(f"Could not {doing}: {error}") from error
 
 
 def assume(access: Access, role_arn: str, session_name: str, external_id: str | None, advice: str) -> Credentials:

@@ -6,6 +6,7 @@ separates looking from changing: in dry-run the Actor role does not exist.
 
 import re
 import threading
+from typing import TYPE_CHECKING
 
 from unthrottle.adapters.access import Access, Clients, assume
 from unthrottle.adapters.actor import AwsActor
@@ -14,9 +15,11 @@ from unthrottle.adapters.calendar import AwsCalendar
 from unthrottle.adapters.clock import SystemClock
 from unthrottle.adapters.functions import AwsFunctions
 from unthrottle.adapters.metrics import AwsMetrics
-from unthrottle.adapters.survey import AwsSurvey
 from unthrottle.adapters.tables import AwsTables
 from unthrottle.ports import Clock, Observer
+
+if TYPE_CHECKING:
+    from unthrottle.adapters.survey import AwsSurvey
 
 MOST_KEPT = 64
 """Sets of credentials kept at once: several incidents in several accounts."""
@@ -68,8 +71,10 @@ class AwsAccounts:
             calendar=AwsCalendar(access),
         )
 
-    def survey(self, account: str, region: str, session: str) -> AwsSurvey:
+    def survey(self, account: str, region: str, session: str) -> "AwsSurvey":
         """Return ways to list what is there, for the audit, with the same role as `observe`."""
+        from unthrottle.adapters.survey import AwsSurvey  # noqa: PLC0415  # the workflow never takes stock
+
         return AwsSurvey(self._access(account, region, self._observer_role, session, _OBSERVER_ADVICE))
 
     def act(self, account: str, region: str, incident_id: str) -> AwsActor:

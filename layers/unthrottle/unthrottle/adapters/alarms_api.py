@@ -32,8 +32,9 @@ class AwsAlarms:
     def metrics_of(self, names: Sequence[str]) -> list[dict[str, object]]:
         """Return the metrics the named alarms watch, composites resolved three levels down, at most 100 alarms.
 
-        Where some of the alarms found are in ALARM now, only theirs: a healthy child is not what is wrong. Names
-        CloudWatch does not know give nothing. Raises TryAgain, NotAllowed, Refused.
+        Where some of the alarms found are in ALARM now, only theirs: a healthy child is not what is wrong. One that watches
+        a grouped query of tables gives an entry for each contributor in ALARM, with its `attributes`: only these name a
+        table. Names CloudWatch does not know give nothing. Raises TryAgain, NotAllowed, Refused.
         """
         asked: set[str] = set()
         found: list[MetricAlarmTypeDef] = []
@@ -47,7 +48,15 @@ class AwsAlarms:
             found.extend(metric_alarms)
             level = tuple(dict.fromkeys(child for alarm in composites for child in _children(alarm)))
         firing = [alarm for alarm in found if alarm.get("StateValue") == "ALARM"]
-        return [metric for alarm in firing or found for metric in metrics_in(alarm)]
+        return [metric for alarm in firing or found for metric in self._metrics_of(alarm)]
+
+    def _metrics_of(self, alarm: "MetricAlarmTypeDef") -> list[dict[str, object]]:
+        metrics = metrics_in(alarm)
+        one = _firing(alarm)
+        if one is None or alarm.get("StateValue") != "ALARM" or not _names_tables_only_by_group(metrics):
+            return metrics
+        contributors = self._contributors(one)
+        return [{**metric, "attributes": each.attributes} for each in contributors for metric in metrics] or metrics
 
     def firing(self) -> tuple[FiringAlarm, ...]:
         """Return the metric alarms in ALARM, at most 100 and their contributors; those with actions off are left out.
@@ -116,6 +125,10 @@ def _firing(alarm: "MetricAlarmTypeDef") -> FiringAlarm | None:
 def is_grouped(metrics: Sequence[Mapping[str, object]]) -> bool:
     """Say whether an alarm watches a query with GROUP BY, so that its contributors name the resources."""
     return any("GROUP BY" in str(metric.get("expression", "")).upper() for metric in metrics)
+
+
+def _names_tables_only_by_group(metrics: Sequence[Mapping[str, object]]) -> bool:
+    return is_grouped(metrics) and any("AWS/DynamoDB" in str(metric.get("expression", "")) for metric in metrics)
 
 
 def metrics_in(alarm: Mapping[str, Any]) -> list[dict[str, object]]:

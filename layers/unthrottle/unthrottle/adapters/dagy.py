@@ -71,6 +71,8 @@ class DagyBackfills:
         self._base_url = base_url.rstrip("/")
         self._token = token
         self._timeout_s = timeout_s
+        self._listed: frozenset[str] = frozenset()
+        self._asked: set[str] = set()
         self._http = urllib3.PoolManager(timeout=urllib3.Timeout(connect=timeout_s, read=timeout_s), retries=False)
 
     def running(self, environment: str | None = None) -> tuple[Backfill, ...]:
@@ -79,6 +81,7 @@ class DagyBackfills:
         A read is harmless, so it is tried three times. Raises BackfillsUnavailable; an empty tuple is an answer.
         """
         backfills = _parse_list(self._read_running())
+        self._listed = frozenset(backfill.id for backfill in backfills)
         return tuple(b for b in backfills if environment is None or b.environment == environment)
 
     def cancel(self, backfill_id: str) -> CancelAnswer:
@@ -101,14 +104,18 @@ class DagyBackfills:
                     "Nothing was sent; try again or cancel it in dagy."
                 ) from lost
             return self._settle(backfill_id, lost.found)
+        was_asked = backfill_id in self._asked
+        self._asked.discard(backfill_id)
         if answer.status == 202:
             try:
                 _expect_id(answer.body, backfill_id)
             except BackfillsUnavailable as broken:
                 return self._settle(backfill_id, broken.reason.rstrip("."))
             return CancelAccepted(backfill_id=backfill_id)
+        if answer.status == 409 and was_asked:  # by the request before this one, whose answer was lost
+            return CancelAccepted(backfill_id=backfill_id, confirmed_by_reading=True)
         if answer.status == 409:
-            return CancelAlreadyEnded(backfill_id=backfill_id)
+            return CancelAlreadyEnded(backfill_id=backfill_id, was_running=backfill_id in self._listed)
         if answer.status == 404:
             return CancelUnknown(backfill_id=backfill_id)
         if answer.status >= 500 or answer.status < 300:  # another yes than the contract's may be one all the same
@@ -125,6 +132,7 @@ class DagyBackfills:
 
     def _settle(self, backfill_id: str, found: str) -> CancelAnswer:
         """Find out by reading what became of a cancel whose answer is missing or unreadable."""
+        self._asked.add(backfill_id)
         try:
             running = self.running()
         except BackfillsUnavailable as blind:

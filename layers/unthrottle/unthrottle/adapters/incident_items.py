@@ -12,26 +12,28 @@ LOG#<yyyy-mm>         <opened at>#<id>        the order of incidents
 UNTOLD                <incident id>           a closed incident whose reports Slack has not taken yet
 RESOURCE#<arn>        RESOURCE                who holds it, the last action on it, switches to on-demand
 BUDGET#<acct>/<reg>   <incident id>           an action of the last day
+BUDGET#<acct>/<reg>   #REVISION               rises with each action, so that two do not spend the same last one
 PAUSE                 PAUSE                   until when changes are stopped, and by whom
 ====================  ======================  =================================================================
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from unthrottle.codec import from_json, to_json
 from unthrottle.errors import BadInput
-from unthrottle.incident import Incident
+from unthrottle.incident import Incident, Wish
 
 Item = dict[str, Any]
 """A DynamoDB item or key, with its types written out: {"pk": {"S": "…"}}."""
 
 OPEN = "OPEN"
 UNTOLD = "UNTOLD"
+_REVISION = "#REVISION"
 PAUSE: Item = {"pk": {"S": "PAUSE"}, "sk": {"S": "PAUSE"}}
 
 
@@ -81,6 +83,23 @@ def budget_partition(account: str, region: str) -> str:
     return f"BUDGET#{account}/{region}"
 
 
+def budget_revision_key(account: str, region: str) -> Item:
+    """Name the row that guards a budget; its sort key is no incident's id."""
+    return {"pk": text(budget_partition(account, region)), "sk": text(_REVISION)}
+
+
+def revision_of(books: Sequence[Mapping[str, Any]]) -> int:
+    """Read the revision out of a budget's rows; 0: nothing was spent yet, or not for a day."""
+    return next((int(row["revision"]["N"]) for row in books if row["sk"]["S"] == _REVISION), 0)
+
+
+def spent_by_others(books: Sequence[Mapping[str, Any]], incident_id: str, since: datetime) -> int:
+    """Count the actions after `since`; 0 where this incident is one of them, since what is spent is not spent again."""
+    times = ((row["sk"]["S"], read_moment(row.get("at"))) for row in books)
+    spent = [by for by, at in times if at is not None and since < at]
+    return 0 if incident_id in spent else len(spent)
+
+
 def log_key(incident: Incident) -> Item:
     opened = moment(incident.opened_at)["S"]
     return {"pk": text(f"LOG#{opened[:7]}"), "sk": text(f"{opened}#{incident.id}")}
@@ -122,7 +141,11 @@ def read_incident(item: Mapping[str, Any]) -> Incident:
         raise BadInput(
             f"Cannot read {key}: its {error} is missing or no JSON. Nothing was changed. It was written by hand."
         ) from error
-    return from_json(Incident, {**data, **counted})
+    found = from_json(Incident, {**data, **counted})
+    earlier = item.get("earlier_wish", {}).get("S")
+    if found.wish is None or not earlier:
+        return found
+    return replace(found, wish=found.wish.over(from_json(Wish, json.loads(earlier))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from unthrottle.adapters.clock import SystemClock
 from unthrottle.adapters.incident_items import Item, ResourceEntry, moment, number, text
 from unthrottle.adapters.transactions import write_together
 from unthrottle.codec import to_json
-from unthrottle.errors import BadInput, Busy, Conflict, TryAgain
+from unthrottle.errors import BadInput, Busy, Conflict, OverBudget, TryAgain
 from unthrottle.incident import Incident, Wish
 from unthrottle.plan import SwitchToOnDemand
 from unthrottle.ports import Clock, Duplicate, Joined, Ledger, Opened
@@ -32,6 +32,8 @@ LARGEST_BATCH = 100
 BUDGET_WINDOW = timedelta(hours=1)
 SWITCH_WINDOW = timedelta(hours=24)
 _ABSENT = "attribute_not_exists(pk)"
+_IS_OPEN = "attribute_exists(pk) AND attribute_not_exists(expires_at)"
+_TAKES_WISHES = f"{_IS_OPEN} AND (attribute_not_exists(settling) OR settling <> version)"
 
 logger = logging.getLogger(__name__)
 
@@ -142,11 +144,11 @@ class IncidentsTable:
                 return written
         return self._written_before(written)
 
-    def record_intent(self, incident: Incident, now: datetime) -> Incident:
+    def record_intent(self, incident: Incident, now: datetime, *, budget: int | None = None) -> Incident:
         """Write the record, take its resources and spend the action budget, in one transaction, before acting.
 
         Taking what this incident already holds is fine (a resumed run), and spends the budget once. Raises Busy,
-        Conflict, TryAgain.
+        OverBudget, Conflict, TryAgain.
         """
         written = replace(incident, version=incident.version + 1)
         switched = {change.arn for change in _changes(incident) if isinstance(change, SwitchToOnDemand)}
@@ -156,12 +158,17 @@ class IncidentsTable:
             for entry in entries:
                 if entry.holder not in {None, incident.id}:
                     raise Busy(entry.resource, str(entry.holder))
+            books = self._query(items.budget_partition(incident.account, incident.region), "read the action budget")
+            spent = items.spent_by_others(books, incident.id, now - BUDGET_WINDOW)
+            if budget is not None and spent >= budget:
+                raise OverBudget(spent, budget)
             taken = [entry.taken(incident.id, now, is_switch=entry.resource in switched) for entry in entries]
             cancelled = write_together(
                 self._access,
                 [
                     {"Update": self._record(incident, written, hold=incident.resources)},
                     self._put(self._spent(incident, now)),
+                    self._counted(incident, books, now),
                     *(self._entry(before, after) for before, after in zip(entries, taken, strict=True)),
                 ],
                 doing,
@@ -173,7 +180,7 @@ class IncidentsTable:
         raise TryAgain(f"Could not {doing}: others kept writing the same. Nothing was changed.")
 
     def wish(self, incident_id: str, wish: Wish) -> bool:
-        """Note what a person wants done with an open incident's change. False: there is none, or it is closed.
+        """Note what a person wants done with an open incident's change. False: there is none, it is closed, or just ending.
 
         The newest wish counts. Raises TryAgain, NotFound, NotAllowed, Refused.
         """
@@ -182,9 +189,9 @@ class IncidentsTable:
                 client.update_item(
                     TableName=self._table,
                     Key=items.incident_key(incident_id),
-                    UpdateExpression="SET wish = :wish",
-                    ConditionExpression="attribute_exists(pk) AND attribute_not_exists(expires_at)",
-                    ExpressionAttributeValues={":wish": text(json.dumps(to_json(wish)))},
+                    UpdateExpression="SET earlier_wish = if_not_exists(wish, :none), wish = :wish",
+                    ConditionExpression=_TAKES_WISHES,
+                    ExpressionAttributeValues={":wish": text(json.dumps(to_json(wish))), ":none": text("")},
                 )
             except client.exceptions.ConditionalCheckFailedException:
                 return False
@@ -231,6 +238,8 @@ class IncidentsTable:
             ":known": number(before.version),
         }
         expression = "SET document = :document, version = :next"
+        if after.settling is not None:
+            expression += ", settling = :next"  # the version that says so: any later write, of any release, ends it
         if closing:
             expression += ", expires_at = :end REMOVE held"
             values[":end"] = self._expiry()["expires_at"]
@@ -318,6 +327,18 @@ class IncidentsTable:
         partition = items.budget_partition(incident.account, incident.region)
         end = items.epoch(now + SWITCH_WINDOW)
         return {"pk": text(partition), "sk": text(incident.id), "at": moment(now), "expires_at": end}
+
+    def _counted(self, incident: Incident, books: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, Any]:
+        """Make the write that lets only one of several incidents spend on what it has read of the budget."""
+        known = items.revision_of(books)
+        written = {
+            **items.budget_revision_key(incident.account, incident.region),
+            "revision": number(known + 1),
+            "expires_at": items.epoch(now + SWITCH_WINDOW),
+        }
+        if known == 0:
+            return self._put(written, _ABSENT)
+        return self._put(written, "revision = :known", {":known": number(known)})
 
     def _unlock(self, incident: Incident) -> dict[str, Any]:
         return {

@@ -39,10 +39,12 @@ READS = frozenset({
     "cloudwatch.GetInsightRuleReport",
     "cloudwatch.GetMetricData",
     "dynamodb.BatchGetItem",
+    "dynamodb.DescribeBulkOperation",
     "dynamodb.DescribeContinuousBackups",
     "dynamodb.DescribeContributorInsights",
     "dynamodb.DescribeTable",
     "dynamodb.GetItem",
+    "dynamodb.ListBulkOperations",
     "dynamodb.ListContributorInsights",
     "dynamodb.ListTables",
     "dynamodb.ListTagsOfResource",
@@ -90,7 +92,7 @@ class PersonalClients(Clients):
     def __init__(self, profile: str | None, *, reads_only: bool) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
-        self._reads_only = reads_only
+        self._reads_only, self._profile = reads_only, profile
         try:
             session = boto3.Session(profile_name=profile or None)
         except BotoCoreError as error:
@@ -99,12 +101,16 @@ class PersonalClients(Clients):
                 "`aws configure list-profiles` shows, with --profile."
             ) from error
         session.events.register("before-call", self._note)
-        self._session = session
+        self._personal = session
+
+    def for_one_call(self) -> "PersonalClients":
+        """Return clients of the same person that may send what is no read."""
+        return PersonalClients(self._profile, reads_only=False)
 
     @property
     def region(self) -> str | None:
         """The Region of the profile or the environment."""
-        return self._session.region_name if self._session else None
+        return self._personal.region_name
 
     def check_region(self, region: str) -> str:
         """Return the Region as it is, or raise BadInput with those that are near."""
@@ -117,11 +123,10 @@ class PersonalClients(Clients):
         raise BadInput(f"There is no AWS Region {region[:40]!r} that boto3 knows.{hint} Nothing was sent.{newer}")
 
     def _known_regions(self) -> list[str]:
-        session = self._session or boto3.Session()
         return [
             region
-            for partition in session.get_available_partitions()
-            for region in session.get_available_regions("lambda", partition_name=partition)
+            for partition in self._personal.get_available_partitions()
+            for region in self._personal.get_available_regions("lambda", partition_name=partition)
         ]
 
     def make(self, service: Service, region: str, credentials: Credentials | None) -> Any:
@@ -142,8 +147,7 @@ class PersonalClients(Clients):
             }
         )
         with self._lock:
-            session = self._session or boto3.Session()
-            make: Callable[..., Any] = session.client
+            make: Callable[..., Any] = self._personal.client
             return make(service, region_name=region, config=config, **keys)
 
     def _note(self, model: Any, **_: object) -> None:

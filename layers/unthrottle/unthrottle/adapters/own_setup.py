@@ -3,13 +3,13 @@
 Asked by a person's credentials, not by the functions'. Knows nothing of what is good or bad about it.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from unthrottle.adapters.access import Access
+from unthrottle.adapters.aws_answers import text_as_json
 from unthrottle.errors import Refused
 
 NO_SUCH_ROLE = "NoSuchEntity"
@@ -50,7 +50,7 @@ class OwnSetUp:
             return None
         document = found.get("AssumeRolePolicyDocument") or {}
         if isinstance(document, str):
-            document = json.loads(unquote(document))
+            document = text_as_json(unquote(document), "a trust policy")
         return RoleFacts(arn=str(found["Arn"]), trusted=tuple(_trusted(document)))
 
     def role_of(self, alias_arn: str) -> str:
@@ -62,7 +62,7 @@ class OwnSetUp:
         """Count the confirmed subscriptions of a topic."""
         with self._access.use("sns", f"read the topic {topic_arn}") as client:
             found = client.get_topic_attributes(TopicArn=topic_arn)["Attributes"]
-        return int(found.get("SubscriptionsConfirmed", "0"))
+        return int(text_as_json(found.get("SubscriptionsConfirmed", "0"), "a number of subscriptions"))
 
     def resources(self, stack: str) -> dict[str, tuple[str, str]]:
         """List a stack's resources: logical id -> (type, physical id)."""
@@ -73,12 +73,12 @@ class OwnSetUp:
                     found[row["LogicalResourceId"]] = (row["ResourceType"], row.get("PhysicalResourceId", ""))
         return found
 
-    def rule(self, name: str) -> RuleFacts:
-        """Read a rule of the default bus, with its targets."""
+    def rule(self, name: str, *, bus: str = "default") -> RuleFacts:
+        """Read a rule of a bus, with its targets."""
         with self._access.use("events", f"read the rule {name}") as client:
-            found = client.describe_rule(Name=name)
-            targets = client.list_targets_by_rule(Rule=name).get("Targets", [])
-        pattern = json.loads(found.get("EventPattern") or "{}")
+            found = client.describe_rule(Name=name, EventBusName=bus)
+            targets = client.list_targets_by_rule(Rule=name, EventBusName=bus).get("Targets", [])
+        pattern = text_as_json(found.get("EventPattern") or "{}", "an event pattern")
         return RuleFacts(
             name=name,
             is_enabled=found.get("State") == "ENABLED",

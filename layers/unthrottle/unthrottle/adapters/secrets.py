@@ -6,11 +6,14 @@ A secret's text never gets into an error, a log line or a repr.
 import json
 import threading
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.clock import SystemClock
 from unthrottle.errors import BadInput
-from unthrottle.ports import Clock
+
+if TYPE_CHECKING:
+    from unthrottle.ports import Clock
 
 KEPT_FOR = timedelta(minutes=5)
 
@@ -18,7 +21,7 @@ KEPT_FOR = timedelta(minutes=5)
 class AwsSecrets:
     """Reads secrets by ARN, as plain text or as fields of a JSON object."""
 
-    def __init__(self, access: Access, clock: Clock | None = None) -> None:
+    def __init__(self, access: Access, clock: "Clock | None" = None) -> None:
         self._access = access
         self._clock = clock or SystemClock()
         self._kept: dict[str, tuple[datetime, str]] = {}

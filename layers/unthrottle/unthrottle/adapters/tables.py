@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from unthrottle.adapters.access import Access
+from unthrottle.errors import Refused
 from unthrottle.evidence.table import (
     Billing,
+    BulkOperation,
     Capacity,
     HotKeys,
     IndexSettings,
@@ -31,6 +33,12 @@ LATEST_ACTIVITIES = 20
 _MOST_RESOURCES = 50
 MOST_EVENTS = 200
 """Events of a table's trail that are read: a day of changes of one table is far less."""
+MOST_BULK = 25
+"""One page of bulk operations (DynamoDB API); the most recent first."""
+MOST_DESCRIBED = 3
+"""Bulk operations that began within the same minutes and are looked into: each is a call."""
+RUNNING_BULK = frozenset({"IN_PROGRESS", "CANCELLING"})
+"""States in which a bulk operation may still write (DynamoDB API)."""
 # Throttled keys first: they are the question. But the rule does not count writes that an index throttles (AWS DynamoDB
 # guide, Contributor Insights: how it works), so the most accessed keys are asked where it has nothing to say.
 _RULES = (("-PKT-", "throttled"), ("-PKC-", "accessed"))
@@ -71,12 +79,12 @@ class AwsTables:
             found = [_scaling_target(entry, table) for page in pages for entry in page.get("ScalableTargets", [])]
         return tuple(target for target in found if target is not None)
 
-    def scaling_activities(self, table: str) -> tuple[ScalingActivity, ...]:
-        """Read the latest 20 things autoscaling did to the table or could not do; the indexes' are not read."""
+    def scaling_activities(self, table: str, index: str | None = None) -> tuple[ScalingActivity, ...]:
+        """Read the latest 20 things autoscaling did, or could not do, to the table alone or to one index."""
         with self._access.use("application-autoscaling", f"read what autoscaling did to table {table}") as client:
             answer = client.describe_scaling_activities(
                 ServiceNamespace="dynamodb",
-                ResourceId=f"table/{table}",
+                ResourceId=f"table/{table}" if index is None else f"table/{table}/index/{index}",
                 IncludeNotScaledActivities=True,
                 MaxResults=LATEST_ACTIVITIES,
             )
@@ -99,6 +107,33 @@ class AwsTables:
             found = [_switch(event) for page in pages for event in page.get("Events", [])]
         return tuple(sorted(at for at in found if at is not None))
 
+    def bulk_operations(self, table: str, since: datetime, until: datetime) -> tuple[BulkOperation, ...]:
+        """Read the bulk loads of a table that run and began within that time: one call, and one for each that may be it.
+
+        The list has no tables (DynamoDB API, ListBulkOperations: the most recent first), so the few that began in time are
+        described. Raises Refused where this SDK is older than the operations.
+        """
+        with self._access.use("dynamodb", "read the bulk operations of the Region") as client:
+            if not hasattr(client, "list_bulk_operations"):
+                raise Refused(
+                    "The AWS SDK of this function knows no bulk operations of DynamoDB; they were not read.",
+                    code="old-sdk",
+                )
+            answer = client.list_bulk_operations(MaxResults=MOST_BULK)
+            arns = [
+                str(one["BulkOperationArn"])
+                for one in answer.get("BulkOperationsSummaryList", [])
+                if one.get("BulkOperationStatus") in RUNNING_BULK
+                and (at := _utc(one.get("StartTime"))) is not None
+                and since <= at <= until
+                and _may_write(str(one["BulkOperationArn"]), table)
+            ]
+            found = [
+                client.describe_bulk_operation(BulkOperationArn=arn).get("BulkOperationDescription", {})
+                for arn in arns[:MOST_DESCRIBED]
+            ]
+        return tuple(bulk for one in found if (bulk := _bulk(one, table)) is not None)
+
     def hot_keys(self, table: str, index: str | None, start: datetime, end: datetime) -> HotKeys | None:
         """Ask Contributor Insights for the most active keys over [start, end); None where it is not enabled."""
         named: dict[str, Any] = {"TableName": table} | ({} if index is None else {"IndexName": index})
@@ -113,10 +148,28 @@ class AwsTables:
             if rule is None:
                 continue
             with self._access.use("cloudwatch", f"read the most active keys of table {table}") as cloudwatch:
-                found = HotKeys(index=index, source=source, keys=_top_keys(cloudwatch, rule, start, end))
+                found = HotKeys(index=index, source=source, keys=_top_keys(cloudwatch, rule, start, end), rule=rule)
             if found.keys:
                 break
         return found
+
+
+def _may_write(arn: str, table: str) -> bool:
+    """Say whether a bulk operation may be of this table: its ARN names another one or none (its form is not documented)."""
+    _, found, rest = arn.partition(":table/")
+    return not found or rest.split("/", 1)[0] == table
+
+
+def _bulk(told: Mapping[str, Any], table: str) -> BulkOperation | None:
+    """Put a bulk operation into our words; None where it writes other tables."""
+    names = [str(detail.get("TableName", "")) for detail in told.get("TableDetails") or []]
+    started = _utc(told.get("StartTime"))
+    if started is None or table not in {name.rsplit(":table/", 1)[-1] for name in names}:
+        return None
+    most = told.get("MaxWriteRequestUnits")
+    return BulkOperation(
+        arn=str(told.get("BulkOperationArn", "")), started_at=started, most=None if most is None else int(most)
+    )
 
 
 def _switch(event: Mapping[str, Any]) -> datetime | None:

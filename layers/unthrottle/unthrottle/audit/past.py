@@ -14,6 +14,7 @@ from unthrottle.evidence.read_pool import BY_CONCURRENCY, BY_THROTTLES
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import (
     Billing,
+    BulkOperation,
     Capacity,
     HotKeys,
     ScalingActivity,
@@ -217,8 +218,11 @@ class PastTables:
     def scaling(self, table: str) -> tuple[ScalingTarget, ...]:
         return self._tables.scaling(table)
 
-    def scaling_activities(self, table: str) -> tuple[ScalingActivity, ...]:
-        return tuple(one for one in self._tables.scaling_activities(table) if one.at <= self._moment)
+    def scaling_activities(self, table: str, index: str | None = None) -> tuple[ScalingActivity, ...]:
+        return tuple(one for one in self._tables.scaling_activities(table, index) if one.at <= self._moment)
+
+    def bulk_operations(self, table: str, since: datetime, until: datetime) -> tuple[BulkOperation, ...]:
+        return self._tables.bulk_operations(table, since, min(until, self._moment))
 
     def switches(self, table: str, since: datetime) -> tuple[datetime, ...]:
         return tuple(at for at in self._tables.switches(table, since) if at <= self._moment)

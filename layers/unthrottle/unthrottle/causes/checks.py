@@ -40,12 +40,14 @@ def lambda_metric(name: str, stat: str, start: datetime, end: datetime, *, funct
     return metric("AWS/Lambda", name, stat=stat, dimensions=dimensions, start=start, end=end)
 
 
-def table_metric(name: str, start: datetime, end: datetime, *, table: str, index: str | None) -> str:
-    """Name the command for the Sum of a DynamoDB metric of a table, or of one of its indexes.
+def table_metric(
+    name: str, start: datetime, end: datetime, *, table: str, index: str | None, more: Dimensions = ()
+) -> str:
+    """Name the command for the Sum of a DynamoDB metric of a table, or of one of its indexes; `more` are further dimensions.
 
     The table's own series leaves its indexes out (AWS DynamoDB guide, metrics and dimensions).
     """
-    dimensions = [("TableName", table)] + ([("GlobalSecondaryIndexName", index)] if index else [])
+    dimensions = [("TableName", table), *([("GlobalSecondaryIndexName", index)] if index else []), *more]
     return metric("AWS/DynamoDB", name, stat="Sum", dimensions=dimensions, start=start, end=end)
 
 
@@ -66,6 +68,10 @@ def function_concurrency(function: str) -> str:
     return _command("lambda", "get-function-concurrency", "--function-name", function)
 
 
+def function_tags(arn: str) -> str:
+    return _command("lambda", "list-tags", "--resource", arn)
+
+
 def describe_table(table: str) -> str:
     return _command("dynamodb", "describe-table", "--table-name", table)
 
@@ -81,6 +87,21 @@ def scaling_activities(table: str, index: str | None) -> str:
 def contributor_insights(table: str, index: str | None) -> str:
     words = ["dynamodb", "describe-contributor-insights", "--table-name", table]
     return _command(*words, *(["--index-name", index] if index else []))
+
+
+def insight_report(rule: str, start: datetime, end: datetime) -> str:
+    """Name the command that lists the most active keys of a Contributor Insights rule over [start, end).
+
+    These rules report at most 25 keys (AWS DynamoDB guide, Contributor Insights).
+    """
+    return _command(
+        "cloudwatch", "get-insight-rule-report", "--rule-name", rule, "--start-time", _time(start), "--end-time", _time(end),
+        "--period", "60", "--max-contributor-count", "25", "--order-by", "Sum",
+    )  # fmt: skip
+
+
+def bulk_operation(arn: str) -> str:
+    return _command("dynamodb", "describe-bulk-operation", "--bulk-operation-arn", arn)
 
 
 def table_quota(code: str) -> str:

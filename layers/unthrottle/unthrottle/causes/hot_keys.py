@@ -6,6 +6,7 @@ count write throttling that an index causes, so an empty list there is no proof 
 """
 
 import math
+from datetime import timedelta
 
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
@@ -22,6 +23,9 @@ HOT_RATIO = 3.0
 
 HOT_RATIO_SHARE = 0.05
 """… if it has at least this part of the load: among thousands of keys, three times next to nothing is nothing."""
+
+KEYS_OF = timedelta(minutes=30)
+"""Over how long Contributor Insights was asked."""
 
 PARTITION = "A partition serves at most 1,000 write and 3,000 read units a second, in both billing modes"
 
@@ -52,11 +56,14 @@ def hot_index(view: TableView) -> Opinion:
     worst = weighty[0]
     keys = keys_of(view, worst.index)
     pure = all(item.reason is Throttle.KEY_RANGE for item in view.throttled)
-    blind = (
-        []
-        if keys is not None
-        else [f"Contributor Insights is not enabled on index {worst.index}: its keys are unknown."]
-    )
+    blind = []
+    if keys is None:
+        blind.append(f"Contributor Insights is not enabled on index {worst.index}: its keys are unknown.")
+    elif not keys.keys:
+        blind.append(
+            f"Contributor Insights names no keys of index {worst.index}: its throttled keys leave out writes that an index "
+            "throttles, and the most accessed keys are not recorded."
+        )
     return Diagnosis(
         cause=Cause.HOT_INDEX,
         confidence=Confidence.HIGH if pure or (keys is not None and skewed(keys)) else Confidence.MEDIUM,
@@ -116,6 +123,8 @@ def _findings(view: TableView, found: list[Throttled], keys: HotKeys | None) -> 
         verdict = (
             "one key stands out" if skewed(keys) else "no key repeats, so the hot partition moves or keys are ordered"
         )
+        if keys.rule is not None:
+            command = checks.insight_report(keys.rule, view.evidence.end - KEYS_OF, view.evidence.end)
         findings.append(Finding(text=f"Most active keys ({keys.source}): {shown}; {verdict}.", check=command))
     return tuple(findings)
 

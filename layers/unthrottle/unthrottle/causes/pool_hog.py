@@ -1,189 +1,25 @@
-"""One or few functions hold the shared pool: which, and what speaks against the others that look like it?
+"""One or few functions hold the shared pool: what speaks for it, and what a person should know of each of them.
 
-Ranks by the Maximum of concurrency at the account's peak minute, never by throttles (the most throttled function is a
-victim) and never by invocations (a run of 14 minutes has no Invocations datapoint while it hogs). Knows nothing of
-triggers or caps.
+Who they are is `pool_holders`'. Knows nothing of triggers or caps.
 """
-
-from dataclasses import dataclass, replace
 
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.pool_view import BASELINE_MINUTES, MINUTE, PoolView, is_alias
+from unthrottle.causes.pool_holders import EXPLAINS, STANDS_OUT, Hogs
+from unthrottle.causes.pool_view import MINUTE, PoolView
 from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
-from unthrottle.evidence.pool import FunctionUse
+from unthrottle.tags import Unreadable, wished_maximum
 
-STANDS_OUT = 2.0
-"""A hog runs at least this many times its own baseline; one that always ran so is part of the normal load."""
-
-JOINT_RISE = 5.0
-"""Below the share, only a rise of this factor makes a function one of several joint hogs."""
-
-JOINT_SHARE = 0.5
-"""… and at least this part of the share, so that a handful of small functions is never taken for hogs."""
-
-MOST_JOINT = 5
-"""More functions than this are no few: that is growth."""
-
-EXPLAINS = 0.5
-"""Hogs hold at least this part of the pool's use, or of its growth."""
-
-STILL_HOLDS = 0.5
-"""A hog still runs at least this part of what it held at the peak; otherwise it has let go."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """A function of the shared pool at the peak minute. `before` None: no baseline. `may_be_hog` False: too small, not
-    read, or no longer running."""
-
-    name: str
-    held: float
-    before: float | None
-    may_be_hog: bool = True
-
-    @property
-    def rise(self) -> float:
-        """How many times its baseline it ran; from nothing, the executions themselves."""
-        return self.held / max(self.before, 1.0) if self.before is not None else 0.0
-
-    @property
-    def stands_out(self) -> bool:
-        """Say whether it runs well above its own baseline; without one it is taken to, at less confidence."""
-        return self.before is None or self.rise >= STANDS_OUT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hogs:
-    """Who holds the pool. `skipped` are large functions that are no hog, and why; `unread` are those that cannot be
-    judged.
-
-    `explained_use` and `explained_growth` are the hogs' parts of the pool's use and of its growth, from 0 to 1.
-    """
-
-    hogs: tuple[Holding, ...]
-    largest: Holding | None
-    skipped: tuple[tuple[str, str], ...]
-    unread: tuple[tuple[str, str], ...]
-    explained_use: float
-    explained_growth: float | None
-
-    @property
-    def unread_names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.unread)
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """Say what could not be judged, and the hogs whose own baseline is unknown."""
-        unread = [f"{name} could not be judged: {why}." for name, why in self.unread]
-        return (
-            *unread,
-            *(
-                f"{item.name} has no baseline: less than {BASELINE_MINUTES} minutes before the pressure were read."
-                for item in self.hogs
-                if item.before is None
-            ),
-        )
-
-    @property
-    def explain(self) -> bool:
-        return bool(self.hogs) and (
-            self.explained_use >= EXPLAINS or (self.explained_growth is not None and self.explained_growth >= EXPLAINS)
-        )
-
-
-def find(view: PoolView) -> Hogs:
-    """Sort the large functions of the ranking into hogs, those that are none, and those nobody can judge."""
-    skipped: list[tuple[str, str]] = []
-    unread: list[tuple[str, str]] = []
-    shared: list[Holding] = []
-    floor = view.share_in_executions * JOINT_SHARE
-    for row in view.evidence.ranking:
-        held = view.held(row)
-        if held is None or is_alias(row):
-            continue
-        own, before = _provisioned(view, row), view.baseline(row)
-        held = max(0.0, held - own)
-        holding = Holding(name=row.name, held=held, before=None if before is None else max(0.0, before - own))
-        if held < floor:
-            if own and held + own >= view.share_in_executions:
-                skipped.append((row.name, f"its {number(own)} provisioned executions serve nearly all of it"))
-            shared.append(replace(holding, may_be_hog=False))
-            continue
-        outside = _not_in_pool(view, row)
-        doubt = _doubt(view, row, held + own)
-        if outside is not None:
-            skipped.append((row.name, outside))
-        elif doubt is not None and held >= view.share_in_executions:
-            unread.append((row.name, doubt))
-        else:
-            shared.append(replace(holding, may_be_hog=doubt is None))
-    shared.sort(key=lambda item: (-item.held, item.name))
-    hogs = _choose(view, shared)
-    growth = sum(max(0.0, item.held - item.before) for item in shared if item.before is not None)
-    grown = sum(max(0.0, item.held - item.before) for item in hogs if item.before is not None)
-    return Hogs(
-        hogs=hogs,
-        largest=shared[0] if shared else None,
-        skipped=tuple(skipped),
-        unread=tuple(unread),
-        explained_use=sum(item.held for item in hogs) / view.at_peak if view.at_peak > 0 else 0.0,
-        explained_growth=grown / growth if growth > 0 else None,
-    )
-
-
-def _provisioned(view: PoolView, row: FunctionUse) -> float:
-    """Return a function's provisioned concurrency: its executions up to that do not draw on the shared pool."""
-    detail = view.candidate(row.name)
-    return 0.0 if detail is None or detail.reserved is not None else float(detail.provisioned or 0)
-
-
-def _not_in_pool(view: PoolView, row: FunctionUse) -> str | None:
-    detail = view.candidate(row.name)
-    if row.name in view.itself:
-        return "it is Unthrottle itself"
-    if detail is None:
-        return None
-    if detail.reserved is not None:
-        return f"it runs in its own reservation of {detail.reserved}, not in the shared pool"
-    if detail.managed_instances:
-        return "it runs on Managed Instances, which have quotas of their own"
-    return None
-
-
-def _doubt(view: PoolView, row: FunctionUse, held: float) -> str | None:
-    """Say why a function of the pool cannot be judged; None when it can."""
-    if view.candidate(row.name) is None:
-        return f"it held {number(held)} executions, but its settings were not read"
-    now = row.concurrency.between(view.recent_start, view.newest + MINUTE).peak()
-    if now is None or now < STILL_HOLDS * held:
-        return f"it held {number(held)} executions at {clock(view.peak_at)} and no longer does"
-    return None
-
-
-def _choose(view: PoolView, shared: list[Holding]) -> tuple[Holding, ...]:
-    """Take the functions over the share; where they do not hold half, also the few just below it that rose steeply.
-
-    One below the share that rose steeply and is refused itself wants more, and would take what the caps free: it belongs to
-    them even where the others hold half.
-    """
-    share, half = view.share_in_executions, EXPLAINS * view.at_peak
-    over = [item for item in shared if item.held >= share and item.stands_out]
-    risen = [item for item in shared if JOINT_SHARE * share <= item.held < share and item.rise >= JOINT_RISE]
-    if over and sum(item.held for item in over) >= half:
-        wanting = [item for item in risen if item.may_be_hog and view.refused_recently.get(item.name, 0.0) > 0]
-        return tuple(over) if len(over) + len(wanting) > MOST_JOINT else (*over, *wanting)
-    both = [*over, *(item for item in risen if item.may_be_hog)]
-    if len(over) + len(risen) <= MOST_JOINT and sum(item.held for item in both) >= half:
-        return tuple(both)
-    return tuple(over)
+MOST_BESIDE = 3
+"""Functions at limits of their own that are named beside the hog; more would hide what matters."""
 
 
 def consider(view: PoolView, found: Hogs) -> Opinion:
-    """High: the hogs hold half of a used-up pool whose victims are throttled. Medium: nobody is throttled yet, there
-    is no baseline, or the hogs explain the growth but not half of the use."""
+    """High: the hogs hold half of a used-up pool whose victims are throttled. Medium: nobody else is throttled, there
+    is no baseline, or the hogs explain the growth but not half of the use. Low: who is throttled is so by limits of
+    its own, so that nobody suffers from the hogs."""
     if not view.is_pressed:
         return Rejected(cause=Cause.POOL_HOG, because=_room(view))
     if view.hides_functions:
@@ -203,16 +39,38 @@ def consider(view: PoolView, found: Hogs) -> Opinion:
             "explains half of the use or of its growth."
         )
         return Rejected(cause=Cause.POOL_HOG, because=because)
-    sure = view.throttled_now > 0 and not found.gaps and found.explained_use >= EXPLAINS
+    harms = view.refused_by_pool > 0
+    sure = harms and _others(view, found) and not found.gaps and found.explained_use >= EXPLAINS
+    confidence = Confidence.HIGH if sure else Confidence.MEDIUM
+    gaps = found.gaps
+    if view.throttled_now > 0 and not harms:
+        confidence = Confidence.LOW
+        gaps = (
+            *gaps,
+            f"Nobody is known to be refused for the pool's sake: {names(view.beside)} has a limit of its own.",
+        )
     targets = tuple(item.name for item in found.hogs)
     return Diagnosis(
         cause=Cause.POOL_HOG,
-        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
+        confidence=confidence,
         targets=targets,
         victims=tuple(name for name in view.victims if name not in targets),
-        findings=(view.fill_finding(), *_hog_findings(view, found), *_victim_findings(view, targets)),
-        gaps=found.gaps,
+        findings=(
+            view.fill_finding(),
+            *_hog_findings(view, found),
+            *_what_else(view, targets),
+            *_victim_findings(view, targets),
+            *_beside_findings(view),
+        ),
+        gaps=gaps,
     )
+
+
+def _others(view: PoolView, found: Hogs) -> bool:
+    """Say whether anybody but the hogs was refused: by name, or in the account's count where no names were read."""
+    targets = {item.name for item in found.hogs}
+    own = sum(view.refused_recently.get(name, 0.0) for name in targets)
+    return any(name not in targets for name in view.victims) or view.refused_by_pool > own
 
 
 def _room(view: PoolView) -> str:
@@ -265,3 +123,48 @@ def _victim_findings(view: PoolView, targets: tuple[str, ...]) -> tuple[Finding,
 
 def _not_yet(view: PoolView) -> tuple[Finding, ...]:
     return view.throttle_findings() if view.throttled_now == 0 else ()
+
+
+def _what_else(view: PoolView, targets: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Tell what a person must know of a hog: that it invokes itself, or that its owner's tag cannot be read."""
+    findings = []
+    for detail in filter(None, map(view.candidate, targets)):
+        stopped = detail.loops_stopped.sum() if detail.loops_stopped is not None else 0.0
+        if stopped > 0:
+            most = (
+                "most of what it ran belongs to such loops"
+                if detail.is_loop
+                else "few of its runs belong to such loops"
+            )
+            findings.append(
+                Finding(
+                    text=f"{detail.name} is part of a recursive loop: Lambda stopped {number(stopped)} chains of its "
+                    f"invocations within half an hour; {most}.",
+                    check=view.check("RecursiveInvocationsDropped", "Sum", detail.name),
+                )
+            )
+        wished = wished_maximum(detail.tags, view.settings)
+        if isinstance(wished, Unreadable):
+            findings.append(
+                Finding(
+                    text=f"The tag {wished.key} of {detail.name} is {wished.value!r}, no whole number from 1 on. It is not "
+                    f"followed; the stack's share of {number(view.share_in_executions)} counts.",
+                    check=checks.function_tags(detail.arn),
+                )
+            )
+    return tuple(findings)
+
+
+def _beside_findings(view: PoolView) -> tuple[Finding, ...]:
+    """Tell of functions that are throttled at the same time by a limit of their own."""
+    findings = []
+    for name in view.beside:
+        detail = view.candidate(name)
+        why = (
+            f"refused in {len(view.refused_with_room(name))} minutes in which the pool had room"
+            if detail is None or detail.reserved is None
+            else f"at a reservation of its own of {detail.reserved}"
+        )
+        text = f"{name} was {why}: its {number(view.refused(name))} throttles are its own limit's, not the pool's."
+        findings.append(Finding(text=text, check=checks.function_concurrency(name)))
+    return tuple(findings[:MOST_BESIDE])

@@ -1,12 +1,12 @@
 """The pool is used up and no function is to blame: did reservations take it, or did everything grow?
 
 Both answers are for a person: what AWS may be asked for, or which reservation is too large. Knows nothing of hogs but
-what `pool_hog.find` found.
+what `pool_holders.find` found.
 """
 
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.pool_hog import Hogs
+from unthrottle.causes.pool_holders import Hogs
 from unthrottle.causes.pool_view import MINUTE, PoolView
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
@@ -49,8 +49,8 @@ def over_reservation(view: PoolView, found: Hogs) -> Opinion:
 
 
 def growth(view: PoolView, found: Hogs) -> Opinion:
-    """High: the ranking covers half of what the account ran. Medium: nobody is throttled yet. None fits where a large
-    function could not be judged, or where an incomplete ranking may hide the hog."""
+    """High: the ranking covers half of what the account ran. Medium: nobody is throttled yet, or a large function ran so
+    only since yesterday. None fits where a large function could not be judged, or where the ranking may hide the hog."""
     if not view.is_pressed:
         return None
     if found.explain:
@@ -63,18 +63,24 @@ def growth(view: PoolView, found: Hogs) -> Opinion:
             cause=Cause.POOL_GROWTH,
             because=f"{names(found.unread_names)} held a large part of the pool and could not be judged.",
         )
-    if view.hides_functions:
-        return Rejected(cause=Cause.POOL_GROWTH, because=f"The ranking may hide a hog: {view.coverage}.")
     if found.largest is None:
         return Rejected(cause=Cause.POOL_GROWTH, because="No function's share of the pool could be read.")
+    if view.was_larger:
+        because = (
+            f"The pool was larger at {clock(view.peak_at)}: a reservation was made since. Nothing newer is visible yet."
+        )
+        return Rejected(cause=Cause.POOL_GROWTH, because=because)
+    if view.hides_functions:
+        return Rejected(cause=Cause.POOL_GROWTH, because=f"The ranking may hide a hog: {view.coverage}.")
     top = found.largest
     text = (
         f"No function stands out: the largest of the shared pool, {top.name}, held {number(top.held)} of "
         f"{number(view.at_peak)} ({percent(top.held, view.at_peak)}) at {clock(view.peak_at)}; {view.coverage}."
     )
+    sure = view.throttled_now > 0 and not found.since_yesterday
     return Diagnosis(
         cause=Cause.POOL_GROWTH,
-        confidence=Confidence.HIGH if view.throttled_now > 0 else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if sure else Confidence.MEDIUM,
         victims=view.victims,
         findings=(
             view.fill_finding(),

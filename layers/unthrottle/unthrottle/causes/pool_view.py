@@ -1,6 +1,6 @@
 """The pool as all its causes look at it: which minutes are visible, how full it was, when the pressure began.
 
-Built once for a diagnosis. It concludes nothing; it only refuses to look where there is nothing recent to look at.
+Built once for a diagnosis, by `pool_look.look`. It concludes nothing.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from unthrottle.causes import checks
 from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, number, percent
 from unthrottle.diagnosis import Finding
-from unthrottle.evidence.pool import Candidate, FunctionUse, PoolEvidence
+from unthrottle.evidence.pool import RANKED_FUNCTIONS, Candidate, FunctionUse, PoolEvidence
 from unthrottle.evidence.series import Series
 from unthrottle.settings import Settings
 
@@ -37,7 +37,13 @@ NEAR_PEAK = 0.95
 """Minutes this close to the largest use are the same peak; the newest of them shows who holds the pool now."""
 
 RANKING_EXPLAINS = 0.5
-"""An incomplete ranking that explains less than this part of the account's use may hide the hog."""
+"""A ranking that explains less than this part of the account's use may hide the hog."""
+
+GREW_SMALLER = 1.05
+"""More in use than this part of what the pool can hold now shows that a reservation was made since."""
+
+WITH_ROOM_MINUTES = 3
+"""Refused in so many minutes in which the pool had room, a function is at a limit of its own."""
 
 BASELINE_MINUTES = 5
 """Fewer minutes before the onset than this are no baseline."""
@@ -83,6 +89,11 @@ class PoolView:
     @property
     def at_peak(self) -> float:
         return self.use.at(self.peak_at) or 0.0
+
+    @property
+    def was_larger(self) -> bool:
+        """Say whether more was in use at the peak than the pool can hold by its settings of now."""
+        return self.at_peak > GREW_SMALLER * self.size
 
     @property
     def is_pressed(self) -> bool:
@@ -134,18 +145,56 @@ class PoolView:
 
     @property
     def victims(self) -> tuple[str, ...]:
-        """Functions refused from the shared pool, most throttled first; those with a pool of their own are not."""
+        """Functions refused from the shared pool, most throttled first; those held back by a limit of their own are not."""
+        return tuple(name for name in self.throttled_names if self.refused(name) > 0 and not self._has_own_limit(name))
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Functions refused by a limit of their own while the pool is used up too: no victims of whoever holds it."""
+        if not self.is_pressed:
+            return ()
+        return tuple(name for name in self.throttled_names if self.refused(name) > 0 and self._has_own_limit(name))
+
+    @property
+    def refused_by_pool(self) -> float:
+        """Recent throttles that a limit of the function's own does not explain."""
+        return self.throttled_now - sum(self.refused_recently.get(name, 0.0) for name in self.beside)
+
+    def _has_own_limit(self, name: str) -> bool:
+        """Say whether a function is refused by a limit of its own: it has a reservation, or was refused without need.
+
+        In a pool with room nobody is refused for the pool's sake. Few such minutes may be a rise that outran scaling.
+        """
+        detail = self.candidate(name)
+        if detail is not None and (detail.reserved is not None or detail.managed_instances):
+            return True
+        return self.is_pressed and len(self.refused_with_room(name)) >= WITH_ROOM_MINUTES
+
+    def refused_with_room(self, name: str) -> tuple[datetime, ...]:
+        """Name the minutes in which a function was refused though the pool had room."""
+        row = next((series for function, series in self.evidence.throttled if function == name), None)
+        if row is None:
+            return ()
+        refused = [row.time_of(index) for index, value in enumerate(row.values) if value]
         return tuple(
-            name
-            for name in self.throttled_names
-            if self.refused(name) > 0 and ((detail := self.candidate(name)) is None or detail.reserved is None)
+            moment
+            for moment in refused
+            if (used := self.use.at(moment)) is not None and fullness(used, self.size) < EARLY
         )
 
     @property
     def hides_functions(self) -> bool:
-        """Say whether the ranking is incomplete and explains less than half of what the account ran."""
+        """Say whether the ranking explains less than half of what the account ran, counting all it may leave out.
+
+        Rows that were cut off hold at most what the last one shown held at any time; where none was cut off, whoever holds
+        the rest has no datapoints.
+        """
         ran, ranked = self._ran_and_ranked
-        return not self.evidence.ranking_complete and ranked < RANKING_EXPLAINS * ran
+        rows = self.evidence.ranking
+        if self.evidence.ranking_complete and len(rows) >= RANKED_FUNCTIONS:
+            unseen = max(0, self.evidence.account.function_count - len(rows))
+            ranked += unseen * min(row.concurrency.peak() or 0.0 for row in rows)
+        return ranked < RANKING_EXPLAINS * ran
 
     @property
     def coverage(self) -> str:
@@ -165,12 +214,17 @@ class PoolView:
     def fill_finding(self) -> Finding:
         """State how full the pool was at its peak."""
         account = self.evidence.account
-        text = (
-            f"At {clock(self.peak_at)} {number(self.at_peak)} of {number(self.size)} executions of the shared pool "
-            "were in "
-            f"use ({percent(self.at_peak, self.size)}); the account's limit is {number(account.limit)}, of which "
-            f"{number(account.reserved)} are reserved."
-        )
+        limit = f"the account's limit is {number(account.limit)}, of which {number(account.reserved)} are reserved"
+        if self.was_larger:
+            text = (
+                f"At {clock(self.peak_at)} {number(self.at_peak)} executions of the shared pool were in use; it has been "
+                f"made smaller since, to {number(self.size)}: {limit} now."
+            )
+        else:
+            text = (
+                f"At {clock(self.peak_at)} {number(self.at_peak)} of {number(self.size)} executions of the shared pool "
+                f"were in use ({percent(self.at_peak, self.size)}); {limit}."
+            )
         return Finding(text=text, check=self.check("UnreservedConcurrentExecutions", "Maximum"))
 
     def throttle_findings(self) -> tuple[Finding, ...]:
@@ -191,13 +245,6 @@ class PoolView:
         return checks.lambda_metric(name, stat, self.work_start, self.newest + MINUTE, function=function)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unusable:
-    """Why the evidence cannot be looked at."""
-
-    gap: str
-
-
 def is_alias(row: FunctionUse) -> bool:
     """Say whether a row is the series of a version or alias, which would count its function twice."""
     return ":" in row.name
@@ -208,88 +255,8 @@ def fullness(in_use: float, size: float) -> float:
     return in_use / size if size > 0 else 1.0
 
 
-def look(evidence: PoolEvidence, settings: Settings, itself: frozenset[str]) -> PoolView | Unusable:
-    """Find the visible minutes, the peak and the onset, or say why there is nothing to look at."""
-    use = evidence.unreserved_in_use
-    if use.is_empty and evidence.account.reserved == 0:
-        use = evidence.concurrency  # nothing is reserved, so all executions draw on the one pool
-    newest = use.last_at
-    if newest is None:
-        return Unusable(
-            gap="The account has no UnreservedConcurrentExecutions datapoint between "
-            f"{clock(evidence.start)} and {clock(evidence.end)}; how full the pool is, is unknown."
-        )
-    if evidence.end - newest > STALE_AFTER:
-        minutes = number((evidence.end - newest).total_seconds() // 60)
-        return Unusable(
-            gap=f"The newest datapoint of the account's concurrency is of {clock(newest)}, {minutes} minutes old; "
-            "what happens now is unknown."
-        )
-    size = evidence.account.unreserved_limit - _held_by_provisioned(evidence, newest)
-    peak_at = _peak(evidence, use, newest)
-    pressure = EARLY if evidence.early_warning else FULL
-    onset = _onset(use, peak_at, size * pressure)
-    in_work = refused_since(evidence, newest - (WORK_MINUTES - 1) * MINUTE)
-    return PoolView(
-        evidence=evidence,
-        settings=settings,
-        itself=itself,
-        use=use,
-        size=size,
-        newest=newest,
-        peak_at=peak_at,
-        onset=onset,
-        calm=tuple(
-            moment
-            for index, value in enumerate(use.values)
-            if value is not None and (moment := use.time_of(index)) < onset - MINUTE
-        ),
-        refused_in_work=dict(sorted(in_work.items(), key=lambda item: -item[1])),
-        refused_recently=refused_since(evidence, newest - (RECENT_MINUTES - 1) * MINUTE),
-    )
-
-
 def refused_since(evidence: PoolEvidence, start: datetime) -> dict[str, float]:
     """Add up each function's throttles from `start` on. A candidate's own series counts where no ranking has it."""
     series = {item.name: item.throttles for item in evidence.candidates if item.throttles is not None}
     series.update(dict(evidence.throttled))
     return {name: values.between(start, evidence.end).sum() for name, values in series.items()}
-
-
-def _held_by_provisioned(evidence: PoolEvidence, newest: datetime) -> float:
-    """Return the part of the unreserved limit that provisioned concurrency holds.
-
-    ClaimedAccountConcurrency is the unreserved pool's use plus all reservations plus all provisioned concurrency (AWS
-    Lambda guide, monitoring concurrency). The smallest remainder counts: allocations are static, while a reservation
-    changed meanwhile would make single minutes wrong.
-    """
-    remainders = []
-    for back in range(WORK_MINUTES):
-        moment = newest - back * MINUTE
-        claimed, used = evidence.claimed.at(moment), evidence.unreserved_in_use.at(moment)
-        if claimed is not None and used is not None:
-            remainders.append(claimed - used - evidence.account.reserved)
-    return max(0.0, min(remainders, default=0.0))
-
-
-def _peak(evidence: PoolEvidence, use: Series, newest: datetime) -> datetime:
-    work = use.between(newest - (WORK_MINUTES - 1) * MINUTE, newest + MINUTE)
-    top = work.peak() or 0.0
-    near = [
-        work.time_of(index) for index, value in enumerate(work.values) if value is not None and value >= NEAR_PEAK * top
-    ]
-    throttled = [moment for moment in near if (evidence.throttles.at(moment) or 0.0) > 0]
-    return max(throttled or near)
-
-
-def _onset(use: Series, peak_at: datetime, pressed: float) -> datetime:
-    """Walk back from the peak to where the pressure began; a dip or a gap of up to two minutes does not end it."""
-    onset, quiet, moment = peak_at, 0, peak_at
-    while moment > use.start and quiet <= 2:
-        moment -= MINUTE
-        value = use.at(moment)
-        if value is not None and value >= pressed:
-            onset, quiet = moment, 0
-        else:
-            quiet += 1
-    return onset

@@ -13,7 +13,7 @@ from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.table_view import SHARE, TableView, Throttled
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
-from unthrottle.evidence.table import Throttle
+from unthrottle.evidence.table import Throttle, Way
 
 MOSTLY = 0.8
 """With this part of all throttles, capacity is the whole story."""
@@ -61,21 +61,33 @@ def _is_busy(view: TableView, item: Throttled) -> bool:
     return used is not None and capacity is not None and used >= BUSY * capacity
 
 
+def _consumed(way: Way) -> str:
+    return f"Consumed{way.capitalize()}CapacityUnits"
+
+
+def _of(view: TableView, index: str | None, way: Way) -> str:
+    """Say how much of a unit's capacity was consumed, where both are known."""
+    used, capacity = view.consumed(index, way), view.capacity(index, way)
+    if used is None or capacity is None:
+        return ""
+    return f" (at most {number(used)} of {number(capacity)} {way} units a second)"
+
+
 def _more(view: TableView, short: list[Throttled], *, busy: bool) -> tuple[Finding, ...]:
     table, settings = view.table, view.evidence.settings
     found: list[Finding] = []
     indexes = [item.index for item in short if item.index is not None]
     if indexes and all(item.index is not None for item in short):
-        text = (
-            f"The table itself has room; index {names(list(dict.fromkeys(indexes)))} is short, which throttles "
-            "the table's writes."
-        )
-        found.append(Finding(text=text, check=checks.describe_table(table)))
+        way = Way.WRITE if any(item.way is Way.WRITE for item in short) else Way.READ
+        effect = "which throttles the table's writes" if way is Way.WRITE else "which touches reads of the index only"
+        text = f"The table itself has room{_of(view, None, way)}; index {names(list(dict.fromkeys(indexes)))} is short, {effect}."
+        found.append(Finding(text=text, check=view.check(_consumed(way))))
     if not busy:
-        text = "Consumption stayed below the capacity in every minute: spikes of seconds, or large items, spend it."
-        found.append(
-            Finding(text=text, check=view.check(f"Consumed{short[0].way.capitalize()}CapacityUnits", short[0].index))
+        text = (
+            f"Consumption stayed below the capacity in every minute{_of(view, short[0].index, short[0].way)}: spikes of "
+            "seconds, or large items, spend it."
         )
+        found.append(Finding(text=text, check=view.check(_consumed(short[0].way), short[0].index)))
     maxed = next((item for item in view.evidence.activities if AT_MAXIMUM in item.not_scaled), None)
     if maxed is not None:
         text = f"Autoscaling cannot help: it found its target at the maximum at {clock(maxed.at)} ({AT_MAXIMUM})."

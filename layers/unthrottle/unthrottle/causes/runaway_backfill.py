@@ -200,5 +200,6 @@ def _findings(view: TableView, match: _Match, why: str, against: list[str]) -> t
     ]
     if why:
         found.append(Finding(text=f"More than one backfill fits; {backfill.id} is named because {why}."))
-    found += [Finding(text=f"Not the cause: {line}") for line in against]
+    written = view.check(f"Consumed{PREFIX[Way.WRITE]}CapacityUnits")
+    found += [Finding(text=f"Not the cause: {line}", check=written) for line in against]
     return tuple(found)

@@ -12,6 +12,7 @@ from unthrottle.causes import (
     capacity_change,
     hot_keys,
     on_demand,
+    other_writers,
     provisioned_capacity,
     runaway_backfill,
     table_quiet,
@@ -46,7 +47,11 @@ def diagnose_table(evidence: TableEvidence, settings: Settings) -> Diagnosis:
         provisioned_capacity.consider(view),
     ]
     diagnosis = settle(opinions, gaps=_gaps(view), findings=[view.finding(item) for item in view.throttled])
-    return _with_load(view, diagnosis)
+    named = other_writers.name(view, diagnosis)
+    if named is None:
+        return _with_load(view, diagnosis)
+    # Nothing of the table is to be changed, so nothing is a target.
+    return replace(diagnosis, targets=(), writer=named.writer, findings=(named.finding, *diagnosis.findings))
 
 
 def _gaps(view: TableView) -> Sequence[str]:
@@ -76,9 +81,10 @@ def _with_load(view: TableView, diagnosis: Diagnosis) -> Diagnosis:
     if blind:
         text += "a backfill may be behind it, but dagy could not be asked."
     else:
-        text += "no running backfill explains it: look for a scheduler, a bulk operation"
+        text += "no running backfill explains it"
+        text += "".join(f", {said}" for said in other_writers.excluded(view, jump)) + ": look for another writer"
         replicas = view.evidence.settings.replicas
-        text += f" or a writer in another Region ({names(replicas)})." if replicas else " or another writer."
+        text += f", also in another Region ({names(replicas)})." if replicas else "."
     finding = Finding(text=text, check=view.check(f"Consumed{PREFIX[Way.WRITE]}CapacityUnits"))
     confidence = diagnosis.confidence
     if isinstance(known, BackfillsUnknown) and blind:

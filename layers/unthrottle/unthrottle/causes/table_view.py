@@ -107,11 +107,9 @@ class TableView:
     def total(self) -> float:
         return sum(item.events for item in self.throttled) + self.unknown
 
-    def events(self, *reasons: Throttle, way: Way | None = None) -> float:
+    def events(self, *reasons: Throttle) -> float:
         """Add up the events of some reasons in the work window."""
-        return sum(
-            item.events for item in self.throttled if item.reason in reasons and (way is None or item.way is way)
-        )
+        return sum(item.events for item in self.throttled if item.reason in reasons)
 
     def events_between(self, start: datetime, end: datetime) -> float:
         """Add up the events of all units within [start, end), by reason or by the total metric, whichever saw more."""

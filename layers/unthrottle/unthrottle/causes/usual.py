@@ -22,14 +22,26 @@ def usual(evidence: PoolEvidence, name: str) -> float | None:
 
     A function has no datapoint where nothing of it ran; that is zero only where the account's series was measured.
     """
+    return max((level for level in _levels(evidence, name) if level is not None), default=None)
+
+
+def on_both_days(evidence: PoolEvidence, name: str) -> tuple[float, float] | None:
+    """Return what a function ran yesterday and a week ago, or None where not both are known."""
+    match _levels(evidence, name):
+        case [float() | int() as yesterday, float() | int() as week_ago]:
+            return yesterday, week_ago
+        case _:
+            return None
+
+
+def _levels(evidence: PoolEvidence, name: str) -> list[float | None]:
     own = next((row.concurrency for row in evidence.earlier if row.name == name), None)
     account = evidence.earlier_account
     if own is None or account is None:
-        return None
-    levels = [
+        return []
+    return [
         _level(own, account, evidence.start - timedelta(days=day), evidence.end - timedelta(days=day)) for day in DAYS
     ]
-    return max((level for level in levels if level is not None), default=None)
 
 
 def _level(own: Series, account: Series, start: datetime, end: datetime) -> float | None:

@@ -1,10 +1,10 @@
-"""Add to a look at a table the backfills Unthrottle itself has just cancelled for another table.
+"""Add to a look at a table the backfills that have just ended for another table: cancelled, or found ended when asked.
 
 One backfill writes to several tables, and each is an incident of its own. dagy no longer lists what was cancelled for the
 first; without this the second would look short of capacity while the writes are still falling. Pure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -26,18 +26,32 @@ def with_cancelled(evidence: TableEvidence, others: Iterable[Incident], own_id: 
         return evidence
     listed = {backfill.id for backfill in known.backfills}
     added = {
-        made.change.backfill_id: _as_backfill(made.change)
+        change.backfill_id: _as_backfill(change)
         for incident in others
         if incident.id != own_id
-        for made in incident.applied
-        if isinstance(made.change, CancelBackfill)
-        and made.change.started_at is not None
-        and now - made.at <= RECENTLY
-        and made.change.backfill_id not in listed
+        for change, at in (*_cancelled(incident), *_found_ended(incident))
+        if change.started_at is not None and now - at <= RECENTLY and change.backfill_id not in listed
     }
     if not added:
         return evidence
     return replace(evidence, backfills=RunningBackfills(backfills=(*known.backfills, *added.values())))
+
+
+def _cancelled(incident: Incident) -> Iterator[tuple[CancelBackfill, datetime]]:
+    for made in incident.applied:
+        if isinstance(made.change, CancelBackfill):
+            yield made.change, made.at
+
+
+def _found_ended(incident: Incident) -> Iterator[tuple[CancelBackfill, datetime]]:
+    """Backfills that were to be cancelled and had ended by then: their last runs write just as long."""
+    told = [moment.at for moment in incident.timeline if moment.event == "plan.refused"]
+    reasons = incident.verdict.reasons if incident.verdict else ()
+    if incident.plan is None or not told or all(reason.guardrail != "changed-since" for reason in reasons):
+        return
+    for change in incident.plan.changes:
+        if isinstance(change, CancelBackfill):
+            yield change, told[-1]
 
 
 def _as_backfill(change: CancelBackfill) -> Backfill:

@@ -15,6 +15,13 @@ RANKED_FUNCTIONS = 50
 """Rows of the ranking by concurrency: far more than could hold a large part of a pool each."""
 
 
+LOOP_LENGTH = 16
+"""Invocations of a function in one chain of requests before Lambda stops it, about (AWS Lambda guide, recursion)."""
+
+LOOPS_EXPLAIN = 0.5
+"""Part of a function's invocations that loops must make for it to be held to one execution."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConcurrencyAccount:
     """GetAccountSettings: executions the account may have at once, and what reservations leave of them."""
@@ -80,7 +87,8 @@ class Candidate:
     """A function that may be holding the pool, with the settings that decide what may be done to it.
 
     `reserved` None: no reservation. `provisioned` None: not read, because the account's claimed concurrency shows that no
-    provisioned concurrency exists. `async_settings` None: not asynchronous, or not read.
+    provisioned concurrency exists. `async_settings` None: not asynchronous, or not read. `async_started` counts the queued
+    events handed to the function, `loops_stopped` the invocations Lambda stopped as part of a recursive loop.
     """
 
     name: str
@@ -95,7 +103,26 @@ class Candidate:
     async_settings: AsyncSettings | None = None
     invocations: Series | None = None
     async_events: Series | None = None
+    async_started: Series | None = None
     throttles: Series | None = None
+    loops_stopped: Series | None = None
+
+    @property
+    def queued(self) -> float:
+        """Count the events of Lambda's own queue: received, or handed over where a backlog from before is drained."""
+        return max(
+            (series.sum() for series in (self.async_events, self.async_started) if series is not None), default=0
+        )
+
+    @property
+    def is_loop(self) -> bool:
+        """Say whether at least half of what it ran belongs to loops that Lambda stopped (AWS Lambda guide, recursion).
+
+        Lambda stops a chain of requests after about 16 invocations of the function.
+        """
+        stopped = self.loops_stopped.sum() if self.loops_stopped is not None else 0.0
+        ran = self.invocations.sum() if self.invocations is not None else 0.0
+        return stopped > 0 and stopped * LOOP_LENGTH >= LOOPS_EXPLAIN * ran
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,15 @@ from datetime import datetime, timedelta
 
 from unthrottle.backfills import BackfillsRefused, BackfillsUnavailable
 from unthrottle.errors import NotAllowed, Refused, TryAgain
+from unthrottle.evidence import writers
 from unthrottle.evidence.series import Series, empty
 from unthrottle.evidence.table import (
     BackfillsUnknown,
     Billing,
     HotKeys,
     RunningBackfills,
+    ScalingActivity,
+    ScalingTarget,
     TableEvidence,
     TableSettings,
     Throttle,
@@ -26,6 +29,9 @@ from unthrottle.settings import Settings
 
 WINDOW = timedelta(hours=3)
 RECENT = timedelta(minutes=30)
+MOST_SCALED = 1
+"""Throttled units whose scaling activities are read, each by a call of its own: the most throttled one. With a second one a
+table that is also asked about bulk operations and switches would take nine calls until the action."""
 DAY = timedelta(hours=24)
 """AWS counts switches to on-demand over a rolling day (AWS DynamoDB guide, constraints)."""
 
@@ -59,12 +65,16 @@ def read_table(
     end = now.replace(second=0, microsecond=0)
     start = end - WINDOW
     described = observer.tables.describe(table)
-    units = _read_units(observer, described, start, end)
+    environment = environment_of(table, settings.table_prefix)
+    beside = writers.queries(described, settings, environment)
+    units, others = _read(observer, described, beside, start, end)
     scaling = observer.tables.scaling(table)
+    running = _ask_dagy(backfills, settings, table)
+    bulk, gaps = writers.read_bulk(observer.tables, table, writers.jumped_at(units, end), running)
     hot = tuple(
         keys
         for unit in units
-        if _key_range_events(unit, end) > 0
+        if _events_by(unit, Throttle.KEY_RANGE, end) > 0
         for keys in (observer.tables.hot_keys(table, unit.index, end - RECENT, end),)
         if keys is not None
     )
@@ -75,12 +85,29 @@ def read_table(
         units=units,
         tags=observer.tables.tags(described.arn),
         scaling=scaling,
-        activities=observer.tables.scaling_activities(table) if scaling else (),
-        backfills=_ask_dagy(backfills, settings, table),
+        activities=_activities(observer, table, units, scaling, end),
+        backfills=running,
         hot_keys=hot,
+        writers=writers.writers(others, writers.schedules_of(table, settings, environment), bulk),
         alarmed_index=index,
         switches=_switches(observer, described, end),
+        gaps=gaps,
     )
+
+
+def _activities(
+    observer: Observer,
+    table: str,
+    units: tuple[UnitMetrics, ...],
+    scaling: tuple[ScalingTarget, ...],
+    end: datetime,
+) -> tuple[ScalingActivity, ...]:
+    """Read what autoscaling did to what is short and scaled; to the table where nothing is short. AWS lists each apart."""
+    scaled = {target.index for target in scaling}
+    short = sorted(units, key=lambda unit: -_events_by(unit, Throttle.PROVISIONED, end))
+    asked = [unit.index for unit in short if _events_by(unit, Throttle.PROVISIONED, end) > 0]
+    asked = [index for index in asked or [None] if index in scaled][:MOST_SCALED]
+    return tuple(one for index in asked for one in observer.tables.scaling_activities(table, index))
 
 
 def _switches(observer: Observer, described: TableSettings, end: datetime) -> tuple[datetime, ...] | None:
@@ -96,10 +123,13 @@ def _switches(observer: Observer, described: TableSettings, end: datetime) -> tu
 
 def read_units(observer: Observer, table: TableSettings, start: datetime, end: datetime) -> tuple[UnitMetrics, ...]:
     """Read the metrics of a table and its indexes over [start, end): the same measurement, for verification."""
-    return _read_units(observer, table, start, end)
+    return _read(observer, table, [], start, end)[0]
 
 
-def _read_units(observer: Observer, table: TableSettings, start: datetime, end: datetime) -> tuple[UnitMetrics, ...]:
+def _read(
+    observer: Observer, table: TableSettings, beside: list[MetricQuery], start: datetime, end: datetime
+) -> tuple[tuple[UnitMetrics, ...], dict[str, Series]]:
+    """Read the units, and what else is asked `beside` them, in one call; the series come by their ids, too."""
     names: list[str | None] = [None, *(index.name for index in table.indexes)]
     queries = [
         MetricQuery(
@@ -113,13 +143,13 @@ def _read_units(observer: Observer, table: TableSettings, start: datetime, end: 
         for number, name in enumerate(names)
         for key, metric in _UNIT_METRICS
     ]
-    answer = observer.metrics.read(queries, start=start, end=end).series
+    answer = observer.metrics.read([*queries, *beside], start=start, end=end).series
     missing = empty(start, end)
 
     def series(number: int, key: str) -> Series:
         return answer.get(f"u{number}{key}", missing)
 
-    return tuple(
+    units = tuple(
         UnitMetrics(
             index=name,
             consumed={way: series(number, f"{way.value[0]}used") for way in Way},
@@ -132,10 +162,11 @@ def _read_units(observer: Observer, table: TableSettings, start: datetime, end: 
         )
         for number, name in enumerate(names)
     )
+    return units, answer
 
 
-def _key_range_events(unit: UnitMetrics, end: datetime) -> float:
-    return sum(unit.throttles[way][Throttle.KEY_RANGE].between(end - RECENT, end).sum() for way in Way)
+def _events_by(unit: UnitMetrics, reason: Throttle, end: datetime) -> float:
+    return sum(unit.throttles[way][reason].between(end - RECENT, end).sum() for way in Way)
 
 
 def environment_of(table: str, prefix: str) -> str | None:

@@ -105,11 +105,39 @@ class KeyShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HotKeys:
-    """What Contributor Insights tells of a table or index. `source` is the rule's kind (accessed or throttled keys)."""
+    """What Contributor Insights tells of a table or index. `source` is the rule's kind (accessed or throttled keys),
+    `rule` its name, with which a person reads the same report."""
 
     index: str | None
     source: str
     keys: tuple[KeyShare, ...]
+    rule: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkOperation:
+    """A bulk load from S3 into a table that is under way (DynamoDB API, StartBulkPutItems). `most` is its own limit, in
+    write request units a second; None where it has none."""
+
+    arn: str
+    started_at: datetime
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherWriters:
+    """What else than the application and a backfill may write the table. Series are Sums of consumed write units.
+
+    `customer` and `replicated` are the table's own writes by their source: this Region's callers, and other Regions of a
+    global table; read only where it has replicas. `schedules` are the writes of dagy's schedules table of the same
+    environment, named by `schedules_table`. `bulk` None: it was not asked, or could not be read.
+    """
+
+    customer: Series | None = None
+    replicated: Series | None = None
+    schedules_table: str | None = None
+    schedules: Series | None = None
+    bulk: tuple[BulkOperation, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +186,7 @@ class TableEvidence:
     activities: tuple[ScalingActivity, ...] = ()
     backfills: BackfillsUnknown | RunningBackfills = BackfillsUnknown(reason="dagy was not asked")
     hot_keys: tuple[HotKeys, ...] = ()
+    writers: OtherWriters = OtherWriters()
     alarmed_index: str | None = None
     switches: tuple[datetime, ...] | None = ()
     gaps: tuple[str, ...] = ()

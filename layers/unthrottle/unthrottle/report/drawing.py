@@ -17,6 +17,7 @@ _NAME_IN_CHART = 20
 _MOST_SERIES = 6
 _TITLE = 50
 _FEWEST_POINTS = 2
+_MOST_LABELS = 12  # Slack takes 20 categories, but the times of more than these run into each other
 
 
 def table(picture: Picture) -> list[Block]:
@@ -56,6 +57,7 @@ def _chart(chart: Chart) -> list[Block]:
     whole = [i for i in range(len(chart.labels)) if all(line.values[i] is not None for line in lines)]
     if not lines or len(whole) < _FEWEST_POINTS:
         return []
+    whole = whole[-_MOST_LABELS:]
     labels = [cut(chart.labels[i], _NAME_IN_CHART) for i in whole]
     series = [
         {

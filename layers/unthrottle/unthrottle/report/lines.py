@@ -7,6 +7,7 @@ import re
 
 from unthrottle.incident import Incident, Outcome, Status
 from unthrottle.plan import Action
+from unthrottle.report.deeds import deeds, ends, ends_in_brief, way_back
 from unthrottle.report.steps import Step
 from unthrottle.report.voice import Voice
 from unthrottle.report.words import (
@@ -14,23 +15,22 @@ from unthrottle.report.words import (
     changes,
     clock,
     confidence,
-    deeds,
     duration,
-    ends,
-    ends_in_brief,
     is_dry_run,
     is_left,
     listed,
     suffering,
-    way_back,
 )
 
-_TELLS_BY_WHOM = {Step.REJECTED, Step.KEPT, Step.EXTENDED, Step.REVERTED, Step.SNOOZED}
+_TELLS_BY_WHOM = {Step.REJECTED, Step.KEPT, Step.EXTENDED, Step.REVERTED}
+_SNOOZES = {Step.SNOOZED, Step.PUT_OFF}
 _BY_WHOM = re.compile(r"\b([Bb]y) ([UW][0-9][A-Z0-9]{1,18})\b", re.ASCII)
 
 
 def line(incident: Incident, step: Step, voice: Voice, detail: str) -> str:
     """Say what happened at this step. `detail` is quoted at the end; it may come from anywhere."""
+    if step in _SNOOZES:
+        return _put_off(incident, step, voice, detail.removeprefix("By "))
     quoted = voice.text(detail)
     said = _line(incident, step, voice, is_explained=bool(quoted))
     if step in _TELLS_BY_WHOM:
@@ -48,9 +48,8 @@ def _line(incident: Incident, step: Step, voice: Voice, *, is_explained: bool) -
             return _diagnosed(incident, voice)
         case Step.APPROVAL_NEEDED | Step.REMINDER:
             return _approval(incident, voice, again=step is Step.REMINDER)
-        case Step.SNOOZED:
-            until = f" until {clock(incident.question.expires_at, incident.opened_at)}" if incident.question else ""
-            return f"snoozed, reminds again in an hour; the approval stays open{until}, nothing was changed"
+        case Step.ESCALATED | Step.SNOOZED | Step.PUT_OFF | Step.GOES_ON | Step.UNRESOLVED:
+            return _with_a_person(incident, step, voice)
         case (
             Step.ACTING
             | Step.APPLIED
@@ -69,8 +68,6 @@ def _line(incident: Incident, step: Step, voice: Voice, *, is_explained: bool) -
         case Step.WAITING:
             why = voice.text(incident.plan.why) if incident.plan else ""
             return f"watching, nothing was changed. {why}".strip()
-        case Step.ESCALATED:
-            return f"paged a person: {suffering(incident, voice)}{_colon(because(incident, voice))}"
         case Step.MUTED:
             by = f" by {voice.name(incident.muted_by)}" if incident.muted_by else ""
             return f"the alarm is muted{by}: recorded, nothing is done about it"
@@ -94,6 +91,37 @@ def _diagnosed(incident: Incident, voice: Voice) -> str:
     return f"{cause}; {'would' if is_dry_run(incident) else 'the plan is to'} {deeds(changes(incident), voice, 'do')}"
 
 
+def _with_a_person(incident: Incident, step: Step, voice: Voice) -> str:
+    match step:
+        case Step.ESCALATED:
+            return f"paged a person: {suffering(incident, voice)}{_colon(because(incident, voice))}"
+        case Step.GOES_ON:
+            return f"the snooze has ended and it goes on, paged a person again: {suffering(incident, voice)}"
+        case Step.UNRESOLVED:
+            what = "was watched to the end and is not over" if incident.alarm_name else "is not over"
+            return f"closed, nothing was changed: it {what}; the next alarm opens a new incident"
+        case _:
+            return _put_off(incident, step, voice, "")
+
+
+def _put_off(incident: Incident, step: Step, voice: Voice, by: str) -> str:
+    snoozed = f"snoozed by {voice.person(by)}" if by else "snoozed"
+    if step is Step.SNOOZED:
+        until = f" until {clock(incident.question.expires_at, incident.opened_at)}" if incident.question else ""
+        return f"{snoozed}, reminds again {_in(incident)}; the approval stays open{until}, nothing was changed"
+    until = f" until {clock(incident.snoozed_until, incident.opened_at)}" if incident.snoozed_until else ""
+    meanwhile = "the change stays for its lease" if incident.applied else "later alarms of it join here"
+    return f"{snoozed}{until}: {meanwhile} and nobody is paged; if it goes on after that, a person is paged again"
+
+
+def _in(incident: Incident) -> str:
+    """Say how long a snooze lasts, from the newest line of the story on."""
+    if incident.snoozed_until is None or not incident.timeline:
+        return "in an hour"
+    minutes = round((incident.snoozed_until - incident.timeline[-1].at).total_seconds() / 60)
+    return "in an hour" if minutes == 60 else f"in {duration(minutes)}"
+
+
 def _approval(incident: Incident, voice: Voice, *, again: bool) -> str:
     until = f" before {clock(incident.question.expires_at, incident.opened_at)}" if incident.question else " in time"
     return (
@@ -111,7 +139,7 @@ def _change(incident: Incident, step: Step, voice: Voice, *, is_explained: bool)
         case Step.APPLIED:
             if incident.outcome is not Outcome.NONE:
                 stays = listed([ends(change, voice) for change in planned], most=2)
-                return f"holds {stays or 'the change'}. {way_back(incident, voice)}".rstrip()
+                return f"stays for its lease: {stays or 'the change'}. {way_back(incident, voice)}".rstrip()
             said = f"{deeds(planned, voice, 'done') or 'acted'}{before_after}"
             by = f", approved by {voice.person(incident.approved_by)}" if incident.approved_by else ""
             return f"{said}{by}. {way_back(incident, voice)}".rstrip()

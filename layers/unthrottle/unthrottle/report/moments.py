@@ -10,17 +10,22 @@ from datetime import datetime
 from unthrottle.incident import Incident, Outcome, Status
 from unthrottle.report import blocks, drawing, parts
 from unthrottle.report.blocks import Block
+from unthrottle.report.buttons import buttons
+from unthrottle.report.deeds import ends, way_back
 from unthrottle.report.lines import line
 from unthrottle.report.picture import Picture, picture_of
 from unthrottle.report.standing import first_line, headline
 from unthrottle.report.steps import LEFT, STATES, State, Step
 from unthrottle.report.voice import SLACK
-from unthrottle.report.words import changes, clock, ends, is_left, way_back
+from unthrottle.report.words import changes, clock, is_left
 
 __all__ = ["Message", "Picture", "Step", "head", "message", "picture_of"]
 
 MOST_BLOCKS_IN_HEAD = 7
+_WITHOUT_BUTTONS = frozenset({Step.OVER, Step.UNRESOLVED, Step.FAILED, Step.REVERTED, Step.KEPT})
+"""The steps after which nobody is asked any more, unless a change is in force."""
 _SHOWN_CHANGES = 5
+_NOT_MADE = frozenset({Status.DENIED, Status.REJECTED, Status.EXPIRED, Status.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +72,7 @@ def message(
     shown = blocks.within_limits(
         first,
         _told(incident, step, picture),
-        parts.buttons(incident) if with_buttons else [],
+        buttons(incident) if with_buttons else [],
         rest_is_at=SLACK.typed(f"unthrottle incidents {incident.id}"),
     )
     return Message(
@@ -93,8 +98,8 @@ def head(incident: Incident, step: Step, picture: Picture | None = None) -> Mess
         parts.facts(incident),
         *_proposal(incident),
         *(drawing.charts(picture, changes(incident))[:1] if picture else []),
-        *parts.buttons(incident),
-        blocks.context(_standing_line(incident, step)),
+        *([] if step in _WITHOUT_BUTTONS and not incident.is_in_force else buttons(incident)),
+        blocks.context(_standing_line(incident, step), *_copies(incident)),
     ]
     return Message(
         text=blocks.message_text(f"{state.emoji} {state.words}: {sentence} ({incident.id})"),
@@ -176,6 +181,11 @@ def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Pictur
                 *parts.follow_up(incident),
                 *(parts.how_to_revert(incident) if incident.applied else []),
             ]
+        case Step.GOES_ON:
+            after = parts.how_to_revert(incident) if incident.applied else []
+            return [*parts.follow_up(incident), *after]
+        case Step.UNRESOLVED:
+            return parts.follow_up(incident)
         case Step.REVERTED:
             return parts.way_back_commands(incident, "*The call*")
         case Step.RENEWED | Step.EXTENDED:
@@ -215,6 +225,8 @@ def _proposal(incident: Incident) -> list[Block]:
         return [blocks.section(reason)] if reason else []
     shown = [ends(change, SLACK) for change in given[:_SHOWN_CHANGES]]
     more = [f"and {len(given) - _SHOWN_CHANGES} more"] if len(given) > _SHOWN_CHANGES else []
+    if incident.status in _NOT_MADE and not incident.applied:
+        return [blocks.section("\n".join(["*Not done*", *shown, *more]))]
     back = way_back(incident, SLACK)
     return [blocks.section("\n".join([*shown, *more, *([back] if back else [])]))]
 
@@ -233,6 +245,18 @@ def _standing_line(incident: Incident, step: Step) -> str:
         said.append(f"give back now: {SLACK.typed(f'/unthrottle revert {incident.id}')}")
     if incident.escalated:
         said.append("a person was paged")
+    if step is Step.PUT_OFF and incident.snoozed_until:
+        said.append(f"snoozed until {clock(incident.snoozed_until, incident.opened_at)}")
     if incident.closed_at:
         said.append(f"closed at {clock(incident.closed_at, incident.opened_at)}")
     return " · ".join(said)
+
+
+def _copies(incident: Incident) -> list[str]:
+    """Say that earlier posts of this head may stand above: their answers were lost, so nobody can take them away.
+
+    All bear the incident's id, but only this one has the thread and is kept current.
+    """
+    if not incident.head_copies:
+        return []
+    return [f"Copy {incident.head_copies + 1}, the one that counts: one above without a thread is not kept current."]

@@ -8,9 +8,10 @@ import unicodedata
 from collections.abc import Iterable
 
 from unthrottle.incident import Incident
+from unthrottle.report.deeds import ends
 from unthrottle.report.standing import first_line, headline
 from unthrottle.report.voice import PLAIN, cleaned, visible
-from unthrottle.report.words import changes, clock, confidence, ends, since
+from unthrottle.report.words import changes, clock, confidence, since
 
 _SUBJECT_ROOM = 100
 _TEXT_ROOM = 30_000  # SNS takes 256 KB; mail that nobody reads to the end helps nobody

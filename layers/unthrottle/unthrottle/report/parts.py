@@ -6,20 +6,20 @@ Each function returns the blocks for what is known, and none for what is not.
 from urllib.parse import quote
 
 from unthrottle.chat import escape
-from unthrottle.incident import Incident, Question
+from unthrottle.incident import Incident
 from unthrottle.plan import CancelBackfill
 from unthrottle.report import blocks, drawing
 from unthrottle.report.blocks import Block
+from unthrottle.report.deeds import ends, way_back
 from unthrottle.report.permanent import permanent_fixes
 from unthrottle.report.picture import Picture
-from unthrottle.report.voice import PLAIN, SLACK, visible
-from unthrottle.report.words import changes, clock, deeds, duration, ends, is_dry_run, since, way_back
+from unthrottle.report.voice import SLACK, visible
+from unthrottle.report.words import changes, clock, is_dry_run, since
 
 SHOWN_FINDINGS = 3
 _SHOWN_REJECTED = 4
 _SHOWN_GAPS = 4
 _SHOWN_FIXES = 3
-_SHOWN_CHANGES = 5
 _CONSOLE_ROOM = 1500
 
 
@@ -160,98 +160,6 @@ def how_to_decide(incident: Incident) -> list[Block]:
             f"Decide with the buttons at the top of this thread, or in a terminal: {SLACK.typed(approve)} · "
             f"{SLACK.typed(reject)}"
         )
-    ]
-
-
-def buttons(incident: Incident) -> list[Block]:
-    """Show the buttons of the open question; none once it is decided."""
-    match incident.question:
-        case None:
-            return []
-        case Question(about="approval") as question:
-            return [blocks.actions(_approval_buttons(incident, f"{incident.id}:{question.version}"))]
-        case Question(about="lease") as question:
-            return [blocks.actions(_lease_buttons(incident, f"{incident.id}:{question.version}"))]
-        case _:
-            return []
-
-
-def _approval_buttons(incident: Incident, value: str) -> list[Block]:
-    wanted = deeds(changes(incident), PLAIN, "do", 40) or "act"
-    ends_only = "; ".join(ends(change, PLAIN) for change in changes(incident)[:_SHOWN_CHANGES])
-    minutes = incident.plan.lease_minutes if incident.plan else None
-    if is_only_cancelled(incident):
-        back = "There is no way back."
-    elif minutes:
-        back = f"Given back after {duration(minutes)}."
-    else:
-        back = ""
-    return [
-        blocks.button(
-            "Approve",
-            "approve",
-            value,
-            style="primary",
-            question=f"{wanted[:1].upper()}{wanted[1:]}?",
-            effect=f"{back} {ends_only}".strip() or f"The bot will {wanted}.",
-            yes="Approve",
-        ),
-        blocks.button(
-            "Reject",
-            "reject",
-            value,
-            style="danger",
-            question="Change nothing?",
-            effect=f"The bot will not {wanted}. The throttling goes on until it ends by itself or someone acts.",
-            yes="Reject",
-        ),
-        *([] if incident.why_no_snooze else [_snooze_button(value)]),
-    ]
-
-
-def _snooze_button(value: str) -> dict[str, object]:
-    return blocks.button(
-        "Snooze 1 h",
-        "snooze",
-        value,
-        style=None,
-        question="Remind again in an hour?",
-        effect="Nothing is changed and the throttling goes on. The approval stays open until some time after the reminder.",
-        yes="Snooze",
-    )
-
-
-def _lease_buttons(incident: Incident, value: str) -> list[Block]:
-    back = "; ".join(ends(change, PLAIN, back=True) for change in changes(incident)[:_SHOWN_CHANGES])
-    kept = "; ".join(ends(change, PLAIN) for change in changes(incident)[:_SHOWN_CHANGES])
-    return [
-        blocks.button(
-            "Revert now",
-            "revert",
-            value,
-            style="danger",
-            question="Give it back now?",
-            effect=f"At once, unless someone else changed it. {back}",
-            yes="Revert now",
-        ),
-        blocks.button(
-            "Keep for 24 h",
-            "keep-24h",
-            value,
-            style=None,
-            question="Keep it for another day?",
-            effect=f"The lease then ends 24 h from now, and it goes back unless the pressure persists. {kept}",
-            yes="Keep for 24 h",
-        ),
-        blocks.button(
-            "Keep",
-            "keep",
-            value,
-            style=None,
-            question="Keep it for good?",
-            effect=f"The bot will not give it back by itself any more. {kept}",
-            yes="Keep",
-        ),
     ]
 
 

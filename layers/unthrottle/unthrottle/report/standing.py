@@ -6,21 +6,22 @@ In full for the head and the page, in brief for a header. Words only; knows noth
 import re
 from collections.abc import Sequence
 
-from unthrottle.incident import Incident, Status
+from unthrottle.incident import Incident, Outcome, Status
 from unthrottle.plan import CancelBackfill, CapConcurrency, CapEventSource, Change, RaiseCapacity, SwitchToOnDemand
+from unthrottle.report.deeds import Tense, deeds, verb
 from unthrottle.report.voice import PLAIN, Voice, cut, title
-from unthrottle.report.words import (
-    Tense,
-    because,
-    changes,
-    clock,
-    deeds,
-    is_dry_run,
-    listed,
-    suffering,
-    verb,
-)
+from unthrottle.report.words import because, changes, clock, is_dry_run, listed, suffering
 
+_SO_FAR = {
+    Outcome.NONE: "; watching whether it helps",
+    Outcome.NOT_RECOVERED: "; it did not help, a person is needed",
+    Outcome.INCONCLUSIVE: "; whether it helped cannot be told, a person is needed",
+}
+_SO_FAR_IN_BRIEF = {
+    Outcome.NONE: ", watching",
+    Outcome.NOT_RECOVERED: ", it did not help",
+    Outcome.INCONCLUSIVE: ", not known whether it helped",
+}
 _BETWEEN = re.compile(r" (?:has been|have been|was|were) throttled")
 
 
@@ -47,12 +48,17 @@ def standing(incident: Incident, voice: Voice, *, acting: bool = False) -> str:
                 else "The change failed; see the thread."
             )
         case Status.APPLIED:
-            return f"{_sentence(deeds(planned, voice, 'done'))}."
+            return f"{_sentence(deeds(planned, voice, 'done'))}{_SO_FAR.get(incident.outcome, '')}."
         case Status.REVERTED:
             when = f" at {clock(incident.reverted_at, incident.opened_at)}" if incident.reverted_at else ""
             return f"{_sentence(deeds(planned, voice, 'done'))}, and gave it back{when}."
         case Status.KEPT:
-            return f"{_sentence(deeds(planned, voice, 'done'))}; it stays until someone changes it."
+            since = (
+                "someone changed it since, so it was left alone"
+                if _is_others(incident)
+                else "it stays until someone changes it"
+            )
+            return f"{_sentence(deeds(planned, voice, 'done'))}; {since}."
         case Status.NONE:
             return _not_yet(incident, voice, acting=acting)
 
@@ -76,6 +82,11 @@ def _not_yet(incident: Incident, voice: Voice, *, acting: bool) -> str:
         until = clock(incident.question.expires_at, incident.opened_at)
         return f"Waits for a person's yes until {until} to {deeds(planned, voice, 'do')}; nothing was changed yet."
     return f"The plan is to {deeds(planned, voice, 'do')}; nothing was changed yet."
+
+
+def _is_others(incident: Incident) -> bool:
+    """Say whether the change was found to be somebody else's when it was to be given back."""
+    return any(moment.event == "lease.drifted" for moment in incident.timeline)
 
 
 def _do(planned: Sequence[Change], voice: Voice) -> str:
@@ -124,7 +135,8 @@ def _brief(incident: Incident, *, acting: bool) -> str:
         case Status.WOULD_APPLY:
             return f"would {_all_in_brief(planned, 'do')}"
         case Status.DENIED:
-            return "nothing changed, a guardrail refused"
+            first = incident.verdict.reasons[0].guardrail if incident.verdict and incident.verdict.reasons else ""
+            return f"nothing changed, refused by {first}" if first else "nothing changed, a guardrail refused"
         case Status.REJECTED:
             return "nothing changed, a person said no"
         case Status.EXPIRED:
@@ -132,11 +144,11 @@ def _brief(incident: Incident, *, acting: bool) -> str:
         case Status.FAILED:
             return f"{done}, then failed" if incident.applied else "the change failed"
         case Status.APPLIED:
-            return done
+            return f"{done}{_SO_FAR_IN_BRIEF.get(incident.outcome, '')}"
         case Status.REVERTED:
             return f"{done}, given back"
         case Status.KEPT:
-            return f"{done}, kept"
+            return f"{done}, changed by someone since" if _is_others(incident) else f"{done}, kept"
         case Status.NONE:
             return _not_yet_in_brief(incident, planned, acting=acting)
 

@@ -35,6 +35,9 @@ class Step(StrEnum):
     LATE = "late"
     EXTENDED = "extended"
     SNOOZED = "snoozed"
+    PUT_OFF = "put-off"
+    GOES_ON = "goes-on"
+    UNRESOLVED = "unresolved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,9 @@ STATES: dict[Step, State] = {
     Step.MUTED: State(emoji="🔕", words="Alarm muted"),
     Step.LATE: State(emoji="🕓", words="Delivered late"),
     Step.SNOOZED: State(emoji="💤", words="Snoozed, approval needed"),
+    Step.PUT_OFF: State(emoji="💤", words="Snoozed"),
+    Step.GOES_ON: State(emoji="📟", words="Goes on after the snooze", calls_a_person=True),
+    Step.UNRESOLVED: State(emoji="⚪", words="Closed, not over"),
 }
 LEFT = State(emoji="⚪", words="Left as it is")
 """How an end is marked at which nothing was to be done, and nothing is over either."""

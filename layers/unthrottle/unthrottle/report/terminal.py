@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from unthrottle.chat import table_text
 from unthrottle.incident import Incident
+from unthrottle.report.deeds import ends
 from unthrottle.report.standing import first_line
 from unthrottle.report.voice import PLAIN, cleaned, visible
-from unthrottle.report.words import changes, clock, confidence, ends, since
+from unthrottle.report.words import changes, clock, confidence, since
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 110

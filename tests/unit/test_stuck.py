@@ -1,0 +1,65 @@
+"""An incident that nobody gets on with is told by an alarm of its own; one that waits for somebody is not."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.unit.fakes import ACCOUNT, NOW, REGION
+from unthrottle.incident import Incident, Moment, Question, Status
+from unthrottle.stuck import LEASE_OVER_FOR, SILENT_FOR, stuck
+from unthrottle.subjects import PoolSubject
+
+MINUTE = timedelta(minutes=1)
+
+
+def _incident(**more: Any) -> Incident:
+    opened = NOW - timedelta(days=1)
+    incident = Incident(
+        id="INC-ABCD1234",
+        fingerprint=f"{ACCOUNT}/{REGION}/lambda/pool",
+        account=ACCOUNT,
+        region=REGION,
+        kind="lambda",
+        subject=PoolSubject(),
+        opened_at=opened,
+        alarm_name="a",
+        timeline=(Moment(at=opened, event="incident.opened", detail=""),),
+    )
+    return replace(incident, **more)
+
+
+def _question(minutes: int) -> Question:
+    return Question(about="approval", callback="c", version=1, expires_at=NOW + minutes * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("incident", "is_stuck"),
+    [
+        (_incident(), True),
+        (_incident(timeline=(Moment(at=NOW - SILENT_FOR + MINUTE, event="e", detail=""),)), False),
+        (_incident(timeline=()), True),
+        (_incident(question=_question(1)), False),
+        (_incident(question=_question(-1)), True),
+        (_incident(closed_at=NOW), False),
+        (_incident(status=Status.APPLIED, lease_until=NOW + MINUTE), False),
+        (_incident(status=Status.APPLIED, lease_until=NOW - LEASE_OVER_FOR + MINUTE), False),
+        (_incident(status=Status.APPLIED, lease_until=NOW - LEASE_OVER_FOR - MINUTE), True),
+        (_incident(status=Status.APPLIED, lease_until=None), True),
+    ],
+    ids=[
+        "a day without a line",
+        "a line within four hours",
+        "no line at all",
+        "a person is asked",
+        "nobody is asked any more",
+        "closed",
+        "a lease that runs",
+        "a lease just over",
+        "a lease long over",
+        "a change without a lease",
+    ],
+)
+def test_what_is_stuck(incident: Incident, is_stuck: bool) -> None:
+    assert stuck([incident], NOW) == (("INC-ABCD1234",) if is_stuck else ())
