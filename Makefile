@@ -1,4 +1,4 @@
-# Needs Python 3.11 or newer and make. Everything else is fetched into .venv (and .venv-sam for `make check`).
+# Needs Python 3.11 or newer and make. Everything else is fetched into .venv, and for `make check` into further .venv-*.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
 VENV := .venv
@@ -9,7 +9,7 @@ PIP_QUIET := --quiet --disable-pip-version-check --no-input
 export UNTHROTTLE_BUILD_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format types validate secure build build-host smoke chain sizes bench bench-quick faults faults-quick second-opinion mutants fuzz fuzz-quick load load-quick \
+.PHONY: help setup demo test check lint format types validate secure build deploy build-host smoke chain sizes bench bench-quick faults faults-quick second-opinion mutants fuzz fuzz-quick load load-quick \
   audit licences locks pictures clean
 
 help:  ## this list
@@ -71,6 +71,9 @@ secure: $(CHECKOV_VENV)/.ready  ## both templates, judged by a security linter
 build: $(SAM_VENV)/.ready  ## what is deployed (python3.13, arm64), in .aws-sam
 	$(SAM) build
 	$(BIN)/python -m scripts.compile_build .aws-sam/build
+
+deploy: build  ## build, and deploy what was built; asks for the parameters
+	$(SAM) deploy --guided
 
 # The same build for this machine, so that it can be run here: arm64 wheels do not load on x86.
 build-host: $(SAM_VENV)/.ready
@@ -167,4 +170,5 @@ pictures: setup  ## Slack messages and the demo's page as PNG, checked in Chromi
 	@$(BIN)/python pictures/draw.py $(CHROMIUM)
 
 clean:  ## all that make made
-	rm -rf $(VENV) $(SAM_VENV) $(CHECKOV_VENV) $(AUDIT_VENV) .venv-c7n .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(SAM_VENV) $(CHECKOV_VENV) $(AUDIT_VENV) .venv-c7n .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
+	  scripts/bytecode/node_modules tests/adapters/dynalite/node_modules pictures/node_modules unthrottle-demo.html

@@ -1,6 +1,6 @@
 """How often is the diagnosis right? Random incidents with a known cause, and the confusion table of what was said.
 
-The seed is printed and gives the same figures again: `python -m bench accuracy --count 1000 --seed 20261129`.
+The seed is printed and gives the same figures again: `python -m bench --only diagnosis --seed 20261129`.
 """
 
 import time

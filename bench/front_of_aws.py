@@ -7,7 +7,9 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from scripts.runtime_api import QuietServer
 
 REFUSAL = b'{"__type":"AccessDeniedException","message":"The benchmark refuses every call."}'
 
@@ -57,9 +59,9 @@ def _serving(answers: dict[str, dict[str, object]]) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class named it
             """Stay silent."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Aws)
+    server = QuietServer(("127.0.0.1", 0), Aws)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

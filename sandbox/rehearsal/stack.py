@@ -4,7 +4,6 @@ Translates the template as AWS would and resolves it for one set of parameters. 
 needs to know of the deployment, so that a mistake in the template shows in a rehearsal.
 """
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -263,11 +262,13 @@ def _rate(expression: str) -> int | None:
 
 def _translated(template: Path, region: str, tracing: str = "") -> Document:
     # A template that was edited is another one. SAM looks at one parameter's value: with tracing come further rights.
-    return copy.deepcopy(_translate(template, template.stat().st_mtime_ns, region, tracing))
+    document: Document = json.loads(_translate(template, template.stat().st_mtime_ns, region, tracing))
+    return document
 
 
 @cache
-def _translate(template: Path, _modified: int, region: str, tracing: str) -> Document:
+def _translate(template: Path, _modified: int, region: str, tracing: str) -> str:
+    """Translate a template once; as text, of which each rehearsal makes a copy of its own."""
     # Imported here: they cost half a second, and only a rehearsal needs them.
     import boto3  # noqa: PLC0415
     from samtranslator.parser.parser import Parser  # noqa: PLC0415
@@ -287,6 +288,4 @@ def _translate(template: Path, _modified: int, region: str, tracing: str) -> Doc
     given = {name: declaration.get("Default", "sandbox") for name, declaration in source.get("Parameters", {}).items()}
     given |= {"Tracing": tracing} if tracing else {}
     translator = Translator({}, Parser(), boto_session=boto3.Session(region_name=region))
-    translated: Document = json.loads(json.dumps(translator.translate(source, given)))
-    translated["CodeUris"] = folders
-    return translated
+    return json.dumps({**translator.translate(source, given), "CodeUris": folders})
