@@ -1,9 +1,13 @@
 """`unthrottle incidents`, `approve`, `reject`, `snooze`, `revert`, `keep`, `pause`, `resume`: as in Slack, without Slack."""
 
+import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-from cli.deployment import find
+import typer
+
+from cli.deployment import Found, find
 from cli.exits import Exit
 from cli.printing import show, show_json
 from cli.session import span
@@ -16,6 +20,7 @@ from unthrottle.slack_grammar import Pause, Resume, Snooze
 
 RECENT = 50
 _VERBS: dict[str, Do] = {"approve": "approve", "reject": "reject", "revert": "revert", "keep": "keep"}
+_NAMED = re.compile(r"(INC-[0-9A-Z]{1,40})(?::([0-9]{1,9}))?", re.ASCII)
 
 
 def listed(stack: str | None, region: str | None, profile: str | None, *, as_json: bool) -> Exit:
@@ -110,18 +115,51 @@ def _story(one: Incident) -> Iterator[tuple[str, str]]:
         yield f"  {moment.at:%Y-%m-%d %H:%M:%S}  {moment.event}  {moment.detail}".rstrip(), "dim"
     if one.is_open and one.question:
         verbs = "approve, reject or snooze" if one.question.about == "approval" else "revert or keep"
-        yield f"It waits for a person: {verbs} {one.id}, until {one.question.expires_at:%Y-%m-%d %H:%M} UTC.", "yellow"
+        named = f"{one.id}:{one.question.version}" if one.question.about == "approval" else one.id
+        yield f"It waits for a person: {verbs} {named}, until {one.question.expires_at:%Y-%m-%d %H:%M} UTC.", "yellow"
 
 
 def decided(stack: str | None, region: str | None, profile: str | None, incident_id: str, verb: str) -> Exit:
-    """Answer what an incident asks. WRONG_INPUT when it does not ask that."""
+    """Answer what an incident asks. WRONG_INPUT when it does not ask that.
+
+    A yes is to one change: `INC-X:7` names what was seen, as a button does. Without a version what is asked now is shown
+    and has to be confirmed; where nobody can be asked, nothing is changed.
+    """
+    name, version = _named(incident_id)
     found = find(stack, region, profile, reads_only=False)
-    name = incident_id.strip().upper()
-    refused = found.control().decide(name, None, _VERBS[verb], found.person)
+    if verb == "approve" and version is None:
+        version = _confirmed(found, name)
+    refused = found.control().decide(name, version, _VERBS[verb], found.person)
     if refused:
         raise BadInput(refused.replace("`/unthrottle status`", "`unthrottle incidents`"))
     show([(f"Taken: {verb} {name}. `unthrottle incidents {name}` says when it is done.", "")])
     return Exit.FINE
+
+
+def _named(text: str) -> tuple[str, int | None]:
+    """Split `INC-X:7` into the incident and the version that was seen."""
+    match = _NAMED.fullmatch(text.strip().upper())
+    if match is None:
+        raise BadInput(f"{text[:40]!r} names no incident. Nothing was changed. Write INC-X, or INC-X:7 as it is shown.")
+    return match[1], int(match[2]) if match[2] else None
+
+
+def _confirmed(found: Found, name: str) -> int | None:
+    """Show what an incident asks now, and return its version on a yes. None where it asks nothing: that is said later."""
+    incident = found.incidents.load(name)
+    question = incident.question if incident else None
+    if incident is None or question is None or question.about != "approval":
+        return None
+    exact = f"unthrottle approve {name}:{question.version}"
+    show(_story(incident))
+    if not sys.stdin.isatty():
+        raise BadInput(
+            f"{name} without a version could be a yes to another change than the one you saw. Nothing was changed. To approve "
+            f"what is shown above, run `{exact}`."
+        )
+    if not typer.confirm("Approve this?", default=False):
+        raise BadInput(f"Nothing was changed. `{exact}` approves what is shown above.")
+    return question.version
 
 
 def snoozed(stack: str | None, region: str | None, profile: str | None, incident_id: str, duration: str | None) -> Exit:

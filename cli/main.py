@@ -168,7 +168,10 @@ def incidents(
 
 def _decision(verb: str, words: str) -> None:
     def decide(
-        incident_id: Annotated[str, typer.Argument(metavar="ID")],
+        incident_id: Annotated[
+            str,
+            typer.Argument(metavar="ID", help="Such as INC-7Q2M, or INC-7Q2M:7 for what was shown under that number."),
+        ],
         stack: StackOption = None,
         region: RegionOption = None,
         profile: ProfileOption = None,

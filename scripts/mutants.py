@@ -74,7 +74,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "causes": (("causes/*.py",), ("tests/causes", "tests/edges")),
-    "planning": (("plan.py", "actions/planning.py"), (*UNIT, *ACTIONS, *SAFETY)),
+    "planning": (("plan.py", "actions/planning.py", "actions/cap_hogs.py"), (*UNIT, *ACTIONS, *SAFETY)),
 }
 """What is mutated (in the library), and the tests that may notice: files, or folders with all their tests. Rehearsals of whole
 incidents are not among them: each takes seconds, and what only they notice is noticed late."""

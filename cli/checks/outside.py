@@ -67,14 +67,7 @@ def _channel(token: str, name: str, *, also: str) -> Iterator[Check]:
         advice = _SLACK_HELP.get(error.code, str(error))
         yield Check(name=f"slack{also}", state="broken", text=f"Slack answered {error.code}. {advice}")
     else:
-        by_name, parameter = not name[:1].isupper(), "SlackChannels" if also else "SlackChannel"
-        yield Check(
-            name=f"slack channel{also}",
-            state="look" if by_name else "ok",
-            text=f"{parameter} has {name}, a name; messages can be updated by id only. Write the channel's id (C…)."
-            if by_name
-            else f"The app may write to {name}.",
-        )
+        yield Check(name=f"slack channel{also}", state="ok", text=f"The app may write to {name}.")
 
 
 def dagy(found: Found) -> Iterator[Check]:

@@ -8,6 +8,9 @@ from unthrottle.adapters.own_setup import OwnSetUp, RoleFacts
 from unthrottle.errors import NotFound
 from unthrottle.settings import Mode
 
+SEES_TAGS = "lambda:ListTags"
+"""Without it GetFunction works and leaves the tags out (Lambda API, GetFunctionResponse)."""
+
 
 def roles(found: Found) -> Iterator[Check]:
     """Judge the two roles by IAM itself: a role deleted or made by hand is not seen in the stack's outputs."""
@@ -16,7 +19,8 @@ def roles(found: Found) -> Iterator[Check]:
     outputs = {one["OutputKey"]: one.get("OutputValue", "") for one in found.stack.get("Outputs", [])}
     stack = str(found.stack.get("StackName", ""))
     own = OwnSetUp(found.session.access)
-    yield from _observer(found, own, outputs.get("ObserverRoleName") or f"{stack}-observer")
+    observer = outputs.get("ObserverRoleName") or f"{stack}-observer"
+    yield from _observer(found, own, observer)
     name, mode = outputs.get("ActorRoleName") or f"{stack}-actor", found.settings.mode
     actor = own.role(name)
     if mode is Mode.DRY_RUN:
@@ -37,6 +41,7 @@ def roles(found: Found) -> Iterator[Check]:
         )
     else:
         yield from _trust(found, own, actor, "mode", f"Mode {mode.value}; the Actor role exists.")
+    yield from _function_tags(own, observer)
 
 
 def _observer(found: Found, own: OwnSetUp, name: str) -> Iterator[Check]:
@@ -49,6 +54,20 @@ def _observer(found: Found, own: OwnSetUp, name: str) -> Iterator[Check]:
         )
         return
     yield from _trust(found, own, role, "observer", "The workflow may assume the Observer role.")
+
+
+def _function_tags(own: OwnSetUp, name: str) -> Iterator[Check]:
+    if own.role(name) is None:
+        return  # said by the look at the role itself
+    seen = SEES_TAGS.lower() in own.granted(name)
+    yield Check(
+        name="function tags",
+        state="ok" if seen else "broken",
+        text="The Observer role sees the tags of functions."
+        if seen
+        else f"{name} may not {SEES_TAGS}, so AWS shows it no tags of functions: which of them are protected is not known, and "
+        "each incident with functions ends inconclusive. Deploy this version of the stack.",
+    )
 
 
 def _trust(found: Found, own: OwnSetUp, role: RoleFacts, check: str, fine: str) -> Iterator[Check]:

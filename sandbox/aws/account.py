@@ -29,6 +29,7 @@ from sandbox.aws.records import (
 )
 from sandbox.aws.scaling_api import ScalingApi
 
+HidesTags = Callable[[Request], str | None]
 ContributorInsights = Callable[[str, str | None], Mapping[str, Any]]
 _SECONDS_TO_CHANGE_CAPACITY = 2
 
@@ -61,6 +62,8 @@ class EmbeddedAccount:
         self.contributor_insights: ContributorInsights = lambda _table, _index: {
             "ContributorInsightsStatus": "DISABLED"
         }
+        self.hides_tags: HidesTags = lambda _request: None
+        """Says why GetFunction shows no tags to who asks; None: it shows them."""
         self.handlers: list[Handler] = [
             LambdaApi(self).handle,
             DynamoDbApi(self).handle,

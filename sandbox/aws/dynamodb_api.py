@@ -10,7 +10,7 @@ table that never was on-demand; the way back needs numbers for the table and eve
 day; equal throughput is refused; a change during a change is ResourceInUseException.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,8 @@ class DynamoDbApi:
             return None
         if request.operation == "ListTables":
             return Respond(parsed=self._list(request))
+        if request.operation == "ListContributorInsights":
+            return Respond(parsed={"ContributorInsightsSummaries": list(self._enabled_insights())})
         if request.operation == "DescribeLimits":
             account, table = 80_000, MOST_UNITS
             limits = {"AccountMaxReadCapacityUnits": account, "AccountMaxWriteCapacityUnits": account}
@@ -113,6 +115,15 @@ class DynamoDbApi:
         table, index = self._table(request), request.parameters.get("IndexName")
         answer = {"TableName": table.name, "IndexName": index}
         return answer | dict(self._account.contributor_insights(table.name, index))
+
+    def _enabled_insights(self) -> Iterator[Mapping[str, Any]]:
+        """Where Contributor Insights is on, in one page: scenarios have few tables on which it is."""
+        for table in self._account.tables.values():
+            for index in (None, *table.indexes):
+                status = self._account.contributor_insights(table.name, index)["ContributorInsightsStatus"]
+                if status == "ENABLED":
+                    named = {} if index is None else {"IndexName": index}
+                    yield {"TableName": table.name, **named, "ContributorInsightsStatus": status}
 
     # -- UpdateTable --------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sandbox.aws.calls import Refuse, Request
-from sandbox.aws.iam_calls import permissions
+from sandbox.aws.iam_calls import permissions, reading_tags
 from sandbox.aws.iam_policy import Allowed, Asked, Denied, Statement, Verdict, judge
 
 if TYPE_CHECKING:
@@ -85,11 +85,21 @@ class PolicyGate:
 
     def handle(self, request: Request) -> Refuse | None:
         """Refuse the call, or leave it to those who answer it."""
+        return self._judged(request, permissions(request, self._place(request), self._durable_function_arn))
+
+    def hides_tags(self, request: Request) -> str | None:
+        """Say why GetFunction shows its caller no tags; None: it shows them."""
+        refused = self._judged(request, reading_tags(request, self._place(request), self._durable_function_arn))
+        return refused.message if refused else None
+
+    def _place(self, request: Request) -> "EmbeddedAccount":
+        return self._places.get((request.account or "", request.region), self._account)
+
+    def _judged(self, request: Request, needed: Sequence[Asked]) -> Refuse | None:
         name = self._name(request)
         role = self.roles.get(name)
         statements = (*self._denies.get(request.account or "", ()), *(role.statements if role else ()))
-        place = self._places.get((request.account or "", request.region), self._account)
-        for asked in permissions(request, place, self._durable_function_arn):
+        for asked in needed:
             verdict = judge(statements, asked)
             if isinstance(verdict, Allowed):
                 verdict = self._trusted(request, role, asked) or verdict

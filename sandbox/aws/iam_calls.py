@@ -5,6 +5,7 @@ AWS services"). An operation without an entry is an error: what is not listed ca
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.aws.calls import NotEmulatedError, Request
@@ -94,6 +95,12 @@ def permissions(request: Request, account: "EmbeddedAccount", durable_function_a
     return found
 
 
+def reading_tags(request: Request, account: "EmbeddedAccount", durable_function_arn: str) -> list[Asked]:
+    """List what GetFunction's caller needs besides, to be shown the function's tags (Lambda API, GetFunctionResponse)."""
+    named = {"Resource": request.parameters["FunctionName"]}
+    return permissions(replace(request, operation="ListTags", parameters=named), account, durable_function_arn)
+
+
 class _Place:
     """One request, and the account it goes to, for making ARNs and finding tags."""
 
@@ -150,6 +157,12 @@ def _lambda(place: _Place) -> Iterator[Asked]:
         resource = place.arn("lambda", f"function:{name}" + (f":{qualifier}" if qualifier else ""))
         action = "lambda:InvokeFunction" if operation == "Invoke" else f"lambda:{operation}"
         yield place.asked(action, resource, tags=record.tags if record else None)
+    elif operation == "ListTags":  # of the function, whatever version is named
+        name = str(given["Resource"]).split(":function:")[-1].split(":", 1)[0]
+        record = place.account.functions.get(name)
+        yield place.asked(
+            "lambda:ListTags", place.arn("lambda", f"function:{name}"), tags=record.tags if record else None
+        )
     elif operation in {"GetEventSourceMapping", "UpdateEventSourceMapping"}:
         mapping = place.account.mappings.get(str(given["UUID"]))
         resource = place.arn("lambda", f"event-source-mapping:{given['UUID']}")

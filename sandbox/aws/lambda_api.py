@@ -97,8 +97,12 @@ class LambdaApi:
             "Configuration": self._configuration(function),
             "Code": {"RepositoryType": "S3", "Location": "https://example.invalid/code.zip"},
         }
-        # AWS sends neither an empty map of tags nor an empty Concurrency.
-        if function.tags:
+        # AWS sends neither an empty map of tags nor an empty Concurrency. It sends tags only to who may lambda:ListTags,
+        # and TagsError to others; the call works for them, too (botocore 1.44, GetFunctionResponse).
+        hidden = self._account.hides_tags(request)
+        if hidden:
+            answer["TagsError"] = {"ErrorCode": "AccessDeniedException", "Message": hidden}
+        elif function.tags:
             answer["Tags"] = dict(function.tags)
         if function.reserved is not None:
             answer["Concurrency"] = _reserved(function)

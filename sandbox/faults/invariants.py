@@ -4,16 +4,19 @@ Judges the record of calls, the outcome in the public format and the incidents a
 returns is one violation.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from sandbox.aws.calls import AFTER, Call
 from sandbox.line import LineCall
 from sandbox.rehearsal.output import is_mutation
 from unthrottle.incident import Incident, Status
+from unthrottle.plan import CapEventSource, Change
 from unthrottle.sweep import DEAD_AFTER
 
 Document = Mapping[str, Any]
@@ -56,6 +59,7 @@ def violated(run: Played) -> list[str]:
     return [
         *_recorded_before(run, mutations),
         *_told_after(run, mutations),
+        *_recorded_after(run, mutations),
         *_done_once(mutations),
         *_nobody_else(run, mutations),
         *_given_back(run),
@@ -101,13 +105,45 @@ def _told_after(run: Played, mutations: Sequence[tuple[int, Call]]) -> Iterator[
             yield f"{what} was made and nobody was told"
 
 
+def _recorded_after(run: Played, mutations: Sequence[tuple[int, Call]]) -> Iterator[str]:
+    """What is in force is in the incident's record as made, or somebody is told of it in so many words.
+
+    A page alone does not do: one that says "Nothing was changed" of a change that was made, whose answer was lost, leads
+    astray. Bounds of autoscaling go with the capacity of their table and are not looked at here.
+    """
+    incidents = {one.id: one for one in run.incidents}
+    for (incident_id, target), history in _histories(mutations).items():
+        incident = incidents.get(incident_id or "")
+        if incident is None or len(history) != 1 or "/" in target or _has_time(run, incident) or _keeps_failing(run):
+            continue
+        name = target.rsplit(":", 1)[-1]
+        if any(name in _names(made.change) for made in incident.applied):
+            continue
+        planned = [change.target for change in incident.plan.changes if name in _names(change)] if incident.plan else []
+        if not any(_says_it_is_there(page, incident.id, [name, *planned]) for page in run.outcome["escalations"]):
+            yield f"{history[0]} is in force, is not in the record of {incident.id}, and no page says so"
+
+
+def _names(change: Change) -> set[str]:
+    return {change.uuid} if isinstance(change, CapEventSource) else {change.target}
+
+
+def _says_it_is_there(page: Document, incident_id: str, names: Sequence[str]) -> bool:
+    text = f"{page['subject']} {page['text']}"
+    is_denied = re.search(r"[Nn]othing (was |had been )?changed", text) is not None
+    return incident_id in text and any(name in text for name in names) and not is_denied
+
+
 def _keeps_failing(run: Played) -> bool:
     """Say whether intake or the sweep failed up to the end so often that the template's ErrorsAlarm calls a person.
 
-    It looks at three periods of five minutes and wants a failure in two of them. The sandbox does not measure the bot itself.
+    It looks at three periods of five minutes and wants a failure in two of them; it counts where it rang within a quarter of an
+    hour, since a sweep that died leaves what it had taken to no other for ten minutes, and fails in every second run.
+    The sandbox does not measure the bot itself.
     """
     ago = [run.outcome["minutes"] - 1 - int(error["minute"]) for error in run.outcome["errors"] if _is_watched(error)]
-    return len({minutes // 5 for minutes in ago if minutes < 15}) >= 2
+    failing = sorted({minutes // 5 for minutes in ago})
+    return any(late < 3 and early - late < 3 for late, early in pairwise(failing))
 
 
 def _is_watched(error: Document) -> bool:
@@ -122,6 +158,13 @@ def _target(call: Call) -> str:
 
 def _done_once(mutations: Sequence[tuple[int, Call]]) -> Iterator[str]:
     """Per incident and target: one change, as often as it may take, then one way back, as often as it may take."""
+    for (incident, target), history in _histories(mutations).items():
+        if len(history) > 2:
+            yield f"{incident} changed {target} {len(history)} times with different effect: {'; '.join(history)}"
+
+
+def _histories(mutations: Sequence[tuple[int, Call]]) -> dict[tuple[str | None, str], list[str]]:
+    """What took effect, by incident and target, without repetitions of the same call."""
     done: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     for _, call in mutations:
         if call.result in EFFECTIVE:
@@ -129,9 +172,7 @@ def _done_once(mutations: Sequence[tuple[int, Call]]) -> Iterator[str]:
             history = done[call.session_name, _target(call)]
             if not history or history[-1] != what:
                 history.append(what)
-    for (incident, target), history in done.items():
-        if len(history) > 2:
-            yield f"{incident} changed {target} {len(history)} times with different effect: {'; '.join(history)}"
+    return done
 
 
 def _nobody_else(run: Played, mutations: Sequence[tuple[int, Call]]) -> Iterator[str]:

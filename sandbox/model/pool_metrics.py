@@ -38,6 +38,8 @@ class PoolMetrics:
         self._finish_after = {int(lag): lags == lag for lag in np.unique(lags)}
         self._served: deque[Floats] = deque(maxlen=int(lags.max(initial=0)) + 1)
         self._account_runs: dict[int, float] = {}
+        self._going_on = np.maximum(0.0, 1.0 - pool.runs_per_slot)
+        self._arrived = self._handed_over = np.zeros(len(pool.names))
         self.throttles = 0
         """Refused attempts in the account, in the minute that was published last."""
 
@@ -49,11 +51,12 @@ class PoolMetrics:
         throttles = _events(minute.throttled * pool.runs_per_slot)
         self._blocks["Throttles"].publish(at, throttles, "sum")
         self._runs(minute)
-        received = np.where(pool.is_async, minute.arrived * pool.runs_per_slot, 0.0)
+        received = np.where(pool.is_async, self._begun(minute.arrived, self._arrived), 0.0)
         self._blocks["AsyncEventsReceived"].publish(at, _events(received), "sum")
         age = np.round(minute.age_minutes * 60_000)
         active = (busy > 0) | (minute.waiting > 0)
-        started = np.rint(minute.served * pool.runs_per_slot)  # one sample for each event handed over: a belief
+        started = np.rint(self._begun(minute.served, self._handed_over))  # one for each event handed over: a belief
+        self._arrived, self._handed_over = minute.arrived, minute.served
         self._blocks["AsyncEventAge"].publish(at, np.where(pool.is_async & active, age, np.nan), "gauge", started)
         dropped = np.where(pool.is_async, minute.expired * pool.runs_per_slot, 0.0)
         self._blocks["AsyncEventsDropped"].publish(at, _events(dropped), "sum")
@@ -62,6 +65,10 @@ class PoolMetrics:
         self._blocks["OffsetLag"].publish(at, np.where(pool.is_kafka & (busy > 0), lag, np.nan))
         self.throttles = int(np.nansum(throttles))
         self._account_level(minute)
+
+    def _begun(self, slots: Floats, before: Floats) -> Floats:
+        """Count the events behind the slots of a minute: of runs longer than one, those of the minute before go on."""
+        return np.maximum(0.0, slots * np.maximum(1.0, self._pool.runs_per_slot) - before * self._going_on)
 
     def _runs(self, minute: PoolMinute) -> None:
         """Publish the runs that finished now, at the minute in which they started."""

@@ -15,6 +15,7 @@ Order within a simulated minute; each part happens at its second, so that two ru
 The minute's metrics can be read when it has passed and CloudWatch shows it. Knows nothing of causes and actions.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,6 +24,7 @@ import time_machine
 from moto import mock_aws
 
 from sandbox.aws.account import EmbeddedAccount
+from sandbox.aws.calls import Answer, Request, Respond
 from sandbox.aws.gate import ProcessDied
 from sandbox.engine.durable import fresh_client
 from sandbox.model.world import TickFacts
@@ -73,6 +75,8 @@ class Rehearsal:
         self._delivery = Delivery(scene.bus, self._invoke, lambda function: scene.hosts[function].die())
         table = min(scene.own_tables)
         self._reader = IncidentReader(self.gate, table, region=self.scenario.account.region)
+        self._sent: list[tuple[str, Mapping[str, Any]]] = []
+        self.gate.handlers.insert(1, self._take_invocation)
         self._crowd = Crowd(
             scenario=self.scenario, slack=self.slack, hands=scene.hands, door=self._door, incidents=self._reader.all
         )
@@ -157,6 +161,9 @@ class Rehearsal:
         """Run what is due until the minute ends, and let people react; that may make something due again."""
         while True:
             self._run_executions(until=59)
+            sent, self._sent = self._sent, []
+            for function, event in sent:
+                self._delivery.send(function, event, self.now)
             if not (self._crowd.waits_for_something and self._reader.has_news):
                 return
             self._crowd.notice(self._reader.all(), self._minute)
@@ -186,6 +193,18 @@ class Rehearsal:
 
     def _invoke(self, function: str, event: Mapping[str, Any]) -> object:
         return self._scene.hosts[function].invoke(event)
+
+    def _take_invocation(self, request: Request) -> Answer | None:
+        """Take an asynchronous call of one of the stack's other functions: it runs when the caller is through."""
+        if request.call != "lambda.Invoke" or request.parameters.get("InvocationType") != "Event":
+            return None
+        named = str(request.parameters["FunctionName"])
+        respond = self._scene.function_in["respond"]
+        for key, function in self.stack.functions.items():
+            if key != respond and named in {function.name, function.arn}:
+                self._sent.append((key, json.loads(request.parameters.get("Payload") or b"{}")))
+                return Respond(parsed={"StatusCode": 202, "Payload": b""})
+        return None
 
     def _door(self, request: Mapping[str, object]) -> Mapping[str, Any]:
         """Hand a request to the front door; API Gateway answers 502 for a function that fails."""

@@ -79,6 +79,8 @@ class Scene:
             (one.is_of_aws, Fault(call=one.call, nth=one.nth, times=one.times, error=one.error))
             for one in scenario.faults
         ]
+        for account in (self.account, *(one.account for one in self.neighbours.all)):
+            account.hides_tags = self.policies.hides_tags
         self.gate = self._make_gate([fault for is_of_aws, fault in faults if is_of_aws])
         self.line = Line(
             origins={self.slack.base_url: "slack", self.dagy.base_url: "dagy"},

@@ -1,5 +1,6 @@
 """Each change is made as asked, with the parameters AWS wants and no others."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -144,6 +145,30 @@ def test_a_raise_to_what_already_is_makes_no_change(script: Scripted, scripted: 
     describe(script)
 
     AwsActor(scripted).set_provisioned("runs", SavedTable(capacity=Capacity(read=5, write=10)), from_on_demand=False)
+
+
+def test_the_autoscaling_of_a_table_that_was_read_is_one_call(script: Scripted, scripted: Access) -> None:
+    describe(script)
+    bounds = {
+        "ServiceNamespace": "dynamodb",
+        "ResourceId": "table/runs",
+        "ScalableDimension": "dynamodb:table:WriteCapacityUnits",
+        "MinCapacity": 5,
+        "MaxCapacity": 50,
+        "RoleARN": "arn:aws:iam::111122223333:role/scaling",
+        "CreationTime": datetime(2026, 1, 1, tzinfo=UTC),
+    }
+    script.answers(
+        "application-autoscaling",
+        "describe_scalable_targets",
+        {"ScalableTargets": [bounds]},
+        ServiceNamespace="dynamodb",
+        ResourceIds=["table/runs", "table/runs/index/by-day"],
+    )
+    actor = AwsActor(scripted)
+    actor.table("runs")
+
+    assert actor.scaling_targets("runs") == (ScalingTarget(way=Way.WRITE, index=None, minimum=5, maximum=50),)
 
 
 def test_scaling_bounds_are_registered_for_table_and_index(script: Scripted, scripted: Access) -> None:

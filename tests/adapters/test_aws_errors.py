@@ -26,6 +26,7 @@ def error(code: str | None, message: str | None = "text", status: int = 400) -> 
         ("ThrottlingException", 200, TryAgain),
         ("TooManyRequestsException", 429, TryAgain),
         ("ServiceException", 500, TryAgain),
+        ("ConcurrentUpdateException", 400, TryAgain),
         ("SomethingNew", 503, TryAgain),
         ("ExpiredTokenException", 403, TryAgain),
         ("ResourceNotFoundException", 404, NotFound),

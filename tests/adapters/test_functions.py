@@ -7,10 +7,11 @@ import pytest
 from tests.adapters.world import Scripted
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.functions import AwsFunctions, event_source, function_settings
-from unthrottle.errors import NotFound, Refused, TryAgain
+from unthrottle.errors import NotAllowed, NotFound, Refused, TryAgain
 from unthrottle.evidence.pool import AsyncSettings, ConcurrencyAccount, SourceKind
 
 ARN = "arn:aws:lambda:eu-west-1:111122223333:function:hog"
+HELD_BACK = f"User: arn:aws:sts::111122223333:assumed-role/observer/INC-7 may not lambda:ListTags on {ARN}"
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:jobs"
 
 
@@ -64,6 +65,33 @@ def test_a_function_is_described_with_what_decides_what_may_be_done_to_it(script
 
     assert (found.arn, found.timeout_s, found.tags) == (ARN, 60, {"unthrottle:protected": "true"})
     assert (found.has_dead_letter, found.durable, found.managed_instances) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        ("AccessDeniedException", NotAllowed, "Allow lambda:ListTags on functions"),
+        ("ThrottlingException", TryAgain, "AWS said ThrottlingException: User"),
+        ("ServiceException", TryAgain, "Nothing was changed"),
+    ],
+)
+def test_tags_that_are_held_back_are_not_no_tags(
+    script: Scripted, scripted: Access, code: str, kind: type[Exception], words: str
+) -> None:
+    """GetFunction works without the right to see tags (Lambda API, GetFunctionResponse): TagsError stands in their place."""
+    found = {"FunctionName": "hog", "FunctionArn": ARN}
+    script.answers(
+        "lambda", "get_function", {"Configuration": found, "TagsError": {"ErrorCode": code, "Message": HELD_BACK}}
+    )
+
+    with pytest.raises(kind, match=words):
+        AwsFunctions(scripted).describe("hog")
+
+
+def test_no_tags_and_no_error_are_no_tags(script: Scripted, scripted: Access) -> None:
+    script.answers("lambda", "get_function", {"Configuration": {"FunctionName": "hog", "FunctionArn": ARN}})
+
+    assert AwsFunctions(scripted).describe("hog").tags == {}
 
 
 def test_a_function_that_is_not_there_is_not_found(script: Scripted, scripted: Access) -> None:

@@ -60,7 +60,12 @@ def test_a_table_that_is_switching_says_on_demand_and_is_not_settled() -> None:
 
 
 def test_indexes_ceilings_warm_throughput_and_replicas_are_read() -> None:
-    index = {"IndexName": "by-day", "IndexStatus": "UPDATING", "ProvisionedThroughput": throughput(1, 2)}
+    index = {
+        "IndexName": "by-day",
+        "IndexStatus": "UPDATING",
+        "ProvisionedThroughput": {**throughput(1, 2), "LastDecreaseDateTime": NOW},
+        "OnDemandThroughput": {"MaxReadRequestUnits": 70, "MaxWriteRequestUnits": -1},
+    }
     found = table_settings(
         description(
             GlobalSecondaryIndexes=[index],
@@ -71,7 +76,14 @@ def test_indexes_ceilings_warm_throughput_and_replicas_are_read() -> None:
         "runs",
     )
 
-    assert found.indexes == (IndexSettings(name="by-day", status="UPDATING", capacity=Capacity(read=1, write=2)),)
+    own = IndexSettings(
+        name="by-day",
+        status="UPDATING",
+        capacity=Capacity(read=1, write=2),
+        max_on_demand_read=70,
+        last_decrease_at=NOW,
+    )
+    assert found.indexes == (own,)
     assert not found.is_settled
     assert (found.warm_read, found.warm_write) == (12000, 4000)
     assert (found.max_on_demand_read, found.max_on_demand_write) == (None, 500)
@@ -175,7 +187,7 @@ def test_what_autoscaling_could_not_do_is_read_with_its_reason(script: Scripted,
 
     (found,) = AwsTables(scripted).scaling_activities("runs")
 
-    assert (found.at, found.index, found.not_scaled) == (NOW, None, ("AlreadyAtMaxCapacity",))
+    assert (found.at, found.index, found.way, found.not_scaled) == (NOW, None, Way.WRITE, ("AlreadyAtMaxCapacity",))
 
 
 def insights(script: Scripted, **more: Any) -> None:

@@ -50,6 +50,13 @@ def test_a_recursive_loop_is_named_and_held_to_one_execution(stopped: float, cap
     assert cap_of(evidence) == cap
 
 
+def test_a_loop_is_not_held_to_one_execution_before_anything_shows_how_much_of_its_work_it_is() -> None:
+    """Invocations are counted when a run ends: nothing counted is not nothing run."""
+    evidence = with_hog(invocations=series({}), loops_stopped=series({57: 1}))
+    assert "how many of its runs belong to such loops cannot be told" in text(look(evidence))
+    assert cap_of(evidence) == 250
+
+
 @pytest.mark.parametrize("stopped", [None, series({0: 0}), series({})], ids=["not read", "none", "no datapoints"])
 def test_without_a_stopped_chain_nothing_is_said_of_a_loop(stopped: object) -> None:
     evidence = with_hog(invocations=series({}), loops_stopped=stopped)

@@ -72,11 +72,12 @@ def test_others_never_use_less_than_nothing() -> None:
     assert "in use 800, others use 0;" in capped(evidence, "hog").effect
 
 
-def test_a_hog_that_is_not_ranked_is_capped_at_its_share() -> None:
+def test_a_hog_that_is_not_ranked_is_not_capped() -> None:
+    """What it holds is unknown, and so is what a cap would free."""
     evidence = replace(pool(use={0: 100}, functions=[function("small", {0: 3})]), candidates=(details("hog"),))
-    (change,) = capped(evidence, "hog").changes
-    assert isinstance(change, CapConcurrency)
-    assert (change.peak, change.after) == (0, 250)
+    plan = capped(evidence, "hog")
+    assert (plan.action, plan.changes) == (Action.ESCALATE, ())
+    assert "No cap would free anything" in plan.why
 
 
 def test_a_hog_fed_by_queues_is_turned_down_there_by_equal_parts_and_withdraws_nothing() -> None:

@@ -230,3 +230,44 @@ def test_the_order_is_of_the_peak_minute_and_not_of_the_window() -> None:
     )
     assert [row.name for row in evidence.ranking] == ["a", "b"]
     assert look(evidence).targets == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("held", "before", "running", "cause"),
+    [
+        pytest.param(200, 60, 999, Cause.POOL_HOG, id="most of what reservations leave, though less than the share"),
+        pytest.param(120, 60, 999, Cause.POOL_HOG, id="half of it"),
+        pytest.param(119, 59, 999, Cause.POOL_GROWTH, id="less than half"),
+        pytest.param(200, 101, 999, Cause.POOL_GROWTH, id="it always ran so"),
+        pytest.param(200, 60, 501, Cause.POOL_HOG, id="the reservations are used"),
+        pytest.param(200, 60, 500, Cause.OVER_RESERVATION, id="the reservations lie idle: they made the pool small"),
+    ],
+)
+def test_in_a_small_pool_half_of_it_makes_a_hog(held: float, before: float, running: float, cause: Cause) -> None:
+    evidence = pool(
+        use={0: 100, ONSET: 240},
+        concurrency={0: 400, ONSET: running},
+        reserved=760,
+        functions=[function("hog", {0: before, ONSET: held}), function("own", {0: 300, ONSET: running - 240}),
+                   *others(10, 3, (240 - held) / 10)],
+        throttled={"f00": {ONSET: 40}},
+        candidates=[details("hog"), details("own", reserved=760)],
+    )  # fmt: skip
+    found = look(evidence)
+    assert found.cause is cause
+    if cause is Cause.POOL_GROWTH:
+        assert "a hog holds half of the shared pool (120)" in against(found, Cause.POOL_HOG)
+
+
+def test_what_the_account_runs_must_be_known_for_a_hog_below_the_share() -> None:
+    """Without it, nobody can tell whether reservations lie idle."""
+    evidence = pool(
+        use={0: 100, ONSET: 240},
+        concurrency={0: 400, ONSET: 999},
+        reserved=760,
+        functions=[function("hog", {0: 60, ONSET: 200}), function("own", {0: 700}), *others(10, 3, 4)],
+        throttled={"f00": {ONSET: 40}},
+        candidates=[details("hog"), details("own", reserved=760)],
+    )
+    assert look(evidence).targets == ("hog",)
+    assert look(replace(evidence, concurrency=points({}))).targets == ()

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.causes.builders import ONSET, Steps, at, details, function, nothing, points, series
-from unthrottle.evidence.pool import ConcurrencyAccount, FunctionUse
+from unthrottle.evidence.pool import ConcurrencyAccount, FunctionUse, large_from
 from unthrottle.evidence.suspects import Pool, in_doubt, large, near, pool_of, sufferers, suspects
-from unthrottle.settings import Settings
 
 PEAK = at(57)
 ACCOUNT = ConcurrencyAccount(limit=1000, unreserved_limit=1000, function_count=9)
@@ -58,17 +57,16 @@ def test_what_ran_nothing_before_has_risen_and_what_runs_nothing_now_is_in_no_do
 def test_without_a_peak_nobody_is_large_or_in_doubt() -> None:
     blind = Pool(use=nothing(), size=1000.0, peak=None, fullness=None)
     uses = [function("a", {0: 900})]
-    assert large(uses, ACCOUNT, Settings(), None, None) == ()
+    assert large(uses, 250, None, None) == ()
     assert in_doubt([details("a")], uses, blind, full_from=900) == ()
     assert blind.at_peak == 0.0
 
 
 def test_at_most_ten_are_large_the_largest_first() -> None:
     uses = [function(f"f{number:02d}", {0: 125 + number}) for number in range(12)] + [function("s", {0: 124})]
-    found = large(uses, ACCOUNT, Settings(), PEAK, None)
+    found = large(uses, 250, PEAK, None)
     assert [name for name, _ in found] == [f"f{number:02d}" for number in range(11, 1, -1)]
-    tiny = ConcurrencyAccount(limit=4, unreserved_limit=4, function_count=9)
-    assert large([function("a", {0: 1}), function("b", {0: 0.9})], tiny, Settings(), PEAK, None) == (("a", 1.0),)
+    assert large([function("a", {0: 1}), function("b", {0: 0.9})], 1, PEAK, None) == (("a", 1.0),)
 
 
 def test_sufferers_are_asked_until_they_explain_nine_tenths() -> None:
@@ -99,3 +97,18 @@ def test_a_pool_that_was_not_measured_is_neither_full_nor_empty() -> None:
     assert pool_of({**blind, "unreserved": series({0: 5})}, nothing_left, at(60)).fullness is None
     claimed = {**blind, "unreserved": series({0: 600}), "claimed": series({0: 1000})}
     assert pool_of(claimed, reserved, at(60)).size == 600
+
+
+@pytest.mark.parametrize(
+    ("share", "size", "expected"),
+    [
+        pytest.param(250, 1000, 250, id="one's share"),
+        pytest.param(250, 500, 250, id="a pool of twice that"),
+        pytest.param(250, 499, 249.5, id="half of a smaller pool"),
+        pytest.param(250, 1, 1, id="one execution at least"),
+        pytest.param(250, -5, 1, id="no pool is left"),
+        pytest.param(0.5, 3, 0.5, id="a share below one"),
+    ],
+)
+def test_in_a_small_pool_half_of_it_is_large(share: float, size: float, expected: float) -> None:
+    assert large_from(share, size) == expected

@@ -125,6 +125,46 @@ def test_only_a_backfill_of_the_tables_environment_can_be_guilty(
     assert guilty or found.cause is Cause.PROVISIONED_CAPACITY
 
 
+@pytest.mark.parametrize(
+    ("name", "tag", "running", "confidence"),
+    [
+        pytest.param("dagy-runs-eu-prod", None, "prod", None, id="eu-prod is not prod"),
+        pytest.param("dagy-runs-eu-prod", "eu-prod", "prod", None, id="nor by its tag"),
+        pytest.param("dagy-runs-archive", "prod", "prod", Confidence.HIGH, id="the tag of a name that says another"),
+        pytest.param("dagy-runs", "prod", "prod", Confidence.HIGH, id="the tag of a name that says none"),
+        pytest.param("dagy-runs", "prod", "develop", None, id="of another environment than the tag's"),
+        pytest.param("dagy-new-thing-eu-prod", "eu-prod", "eu-prod", Confidence.HIGH, id="the tag of another name"),
+        pytest.param("dagy-new-thing-eu-prod", None, "prod", Confidence.LOW, id="nothing says it: a person decides"),
+        pytest.param("dagy-new-thing-prod", None, "prod", Confidence.LOW, id="the end of another name says nothing"),
+    ],
+)
+def test_a_tables_environment_is_matched_as_a_whole(
+    name: str, tag: str | None, running: str, confidence: Confidence | None
+) -> None:
+    """A backfill of prod is not cancelled for a table of eu-prod; where the environment is unknown a person is asked."""
+    tags = {} if tag is None else {"unthrottle:environment": tag}
+    one = backfill(environment=running)
+    found = look(table(flooded(), described=settings(name), backfills=[one], tags=tags))
+    if confidence is None:
+        assert found.cause is Cause.PROVISIONED_CAPACITY
+        assert f"are of other environments than the table: bf-7f3a ({running})" in against(
+            found, Cause.RUNAWAY_BACKFILL
+        )
+    else:
+        assert (found.cause, found.confidence) == (Cause.RUNAWAY_BACKFILL, confidence)
+
+
+def test_of_a_table_of_an_unknown_environment_it_is_said_why_and_only_what_began_with_the_jump_counts() -> None:
+    described = settings("dagy-new-thing")
+    found = look(table(flooded(), described=described, backfills=[backfill(rate=1)]))
+    assert found.gaps[0].startswith(
+        "Which environment dagy-new-thing is of is unknown: its name does not say, and it has no tag "
+        "unthrottle:environment. bf-7f3a dispatches 1 runs a minute"
+    )
+    early = look(table(flooded(), described=described, backfills=[backfill(start=20)]))
+    assert early.cause is Cause.PROVISIONED_CAPACITY
+
+
 def test_where_names_end_in_two_environments_the_longer_is_meant() -> None:
     both = [backfill("bf-short", environment="prod"), backfill("bf-long", environment="eu-prod")]
     found = look(table(flooded(), described=settings("dagy-runs-eu-prod"), backfills=both))

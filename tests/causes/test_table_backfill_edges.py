@@ -30,7 +30,9 @@ def test_writes_without_a_reason_are_writes() -> None:
 
 def test_a_single_event_asks_which_backfills_run() -> None:
     one = unit(throttles={WRITE_SHORT: points({57: 1})})
-    assert against(look(table(one)), GUILTY) == "dagy says that no backfill is running."
+    assert against(look(table(one)), GUILTY) == "dagy says that no backfill of environment develop is running."
+    somewhere = table(one, described=settings("dagy-orders"))
+    assert against(look(somewhere), GUILTY) == "dagy says that no backfill is running."
     assert against(look(table(one, backfills=BackfillsUnknown(reason="it is down"))), GUILTY) == (
         "Whether a backfill runs is unknown: it is down."
     )

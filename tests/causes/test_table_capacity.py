@@ -1,15 +1,18 @@
 """A table or index short of provisioned capacity: what it looks like, and what looks like it and is not."""
 
+from dataclasses import replace
+
 from tests.causes.builders import (
     ONSET,
     at,
+    index,
     scaled,
     settings,
     short_of_writes,
     table,
     unit,
 )
-from tests.causes.tables import INDEXED, ON_DEMAND, WRITE_SHORT, against, look, text
+from tests.causes.tables import INDEXED, ON_DEMAND, WRITE_SHORT, against, flooded, look, text
 from unthrottle.diagnosis import Cause, Confidence
 from unthrottle.evidence.table import (
     Throttle,
@@ -27,6 +30,16 @@ def test_a_table_out_of_write_capacity_is_short_of_it() -> None:
         "at most 50 units a second were consumed of 50 provisioned."
     )
     assert "--metric-name WriteProvisionedThroughputThrottleEvents" in (found.findings[0].check or "")
+
+
+def test_throttles_of_some_items_of_a_batch_are_throttles_and_their_writer_is_to_be_found() -> None:
+    # 14: ThrottledRequests counts a batch only where every item of it was throttled; it is not read
+    found = look(table(flooded()))
+    assert found.cause is Cause.PROVISIONED_CAPACITY
+    assert (
+        "no running backfill explains it: look for another writer. One that writes in batches may show in no "
+        "ThrottledRequests."
+    ) in text(found)
 
 
 def test_only_the_index_is_named_when_only_the_index_is_short() -> None:
@@ -93,6 +106,17 @@ def test_autoscaling_at_its_maximum_is_named_and_not_waited_for() -> None:
 def test_a_decrease_shortly_before_the_throttling_is_named() -> None:
     found = look(table(short_of_writes(), described=settings(last_decrease_at=at(30))))
     assert "The capacity was lowered at 04:30 UTC, shortly before the throttling." in text(found)
+
+
+def test_only_the_decrease_of_what_is_short_is_named() -> None:
+    """The table was lowered and has room; its index is short and was not."""
+    short = unit("by-status", write={0: 20, ONSET: 50}, throttles={WRITE_SHORT: {ONSET: 300}})
+    described = settings(indexes=[index()], last_decrease_at=at(30))
+    assert "was lowered" not in text(look(table(unit(write={0: 15}), short, described=described)))
+    lowered = replace(described, indexes=(replace(index(), last_decrease_at=at(31)),))
+    assert "The capacity of index by-status was lowered at 04:31 UTC, shortly before the throttling." in text(
+        look(table(unit(write={0: 15}), short, described=lowered))
+    )
 
 
 def test_consumption_that_collapses_while_throttled_is_not_the_end_of_the_load() -> None:

@@ -177,29 +177,53 @@ def test_a_hot_index_of_an_on_demand_table_is_no_ramp_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit_of", "limit", "said", "confidence"),
+    ("unit_of", "limit", "of_index", "said", "confidence"),
     [
         pytest.param(
-            None, 500, "The table reached its maximum of 500 units a second", Confidence.HIGH, id="the table's"
+            None, 500, 70, "The table reached its maximum of 500 units a second", Confidence.HIGH, id="the table's"
         ),
         pytest.param(
-            None, None, "The table reached a maximum whose number was not read", Confidence.MEDIUM, id="not described"
+            None,
+            None,
+            70,
+            "The table reached a maximum whose number was not read",
+            Confidence.MEDIUM,
+            id="not described",
         ),
         pytest.param(
             "by-status",
+            500,
+            70,
+            "Index by-status reached its maximum of 70 units a second",
+            Confidence.HIGH,
+            id="an index's own",
+        ),
+        pytest.param(
+            "by-status",
+            500,
             None,
             "Index by-status reached a maximum whose number was not read",
-            Confidence.HIGH,
-            id="an index's",
+            Confidence.MEDIUM,
+            id="an index's, not described: the table's is not its",
+        ),
+        pytest.param(
+            "dropped",
+            500,
+            70,
+            "Index dropped reached a maximum whose number was not read",
+            Confidence.MEDIUM,
+            id="an index that is described no more",
         ),
     ],
 )
 def test_whose_maximum_was_reached_is_told(
-    unit_of: str | None, limit: int | None, said: str, confidence: Confidence
+    unit_of: str | None, limit: int | None, of_index: int | None, said: str, confidence: Confidence
 ) -> None:
     limited = unit(unit_of, throttles={(Way.WRITE, Throttle.MAX_ON_DEMAND): {ONSET: 100}})
     units = [limited] if unit_of is None else [unit(), limited]
-    found = look(table(*units, described=replace(INDEXED, billing=ON_DEMAND.billing, max_on_demand_write=limit)))
+    own = replace(index(), max_on_demand_write=of_index)
+    described = replace(ON_DEMAND, indexes=(own,), max_on_demand_write=limit)
+    found = look(table(*units, described=described))
     assert (found.cause, found.confidence, found.index) == (Cause.ON_DEMAND_CEILING, confidence, unit_of)
     assert said in text(found)
 

@@ -121,6 +121,16 @@ def test_table_and_index_that_change_are_both_named() -> None:
     )
 
 
+def test_an_index_that_is_being_built_is_waited_for_as_what_it_is() -> None:
+    """No capacity is on its way, and the build's own metric is 0 whatever happens."""
+    found = look(table(short_of_writes(), described=settings(indexes=[index(status="CREATING")])))
+    assert found.cause is CHANGE
+    assert found.findings[0].text == (
+        "Index by-status is CREATING: no change of capacity, but one that would be in the way of one; its own metrics tell "
+        "nothing of it."
+    )
+
+
 def without_words(activity: ScalingActivity) -> ScalingActivity:
     return replace(activity, description="Something was set.")
 
@@ -177,6 +187,60 @@ def test_a_raise_that_does_not_show_yet_is_not_waited_for_where_autoscaling_is_a
     assert look(table(short_of_writes(), described=described, activities=[maxed])).cause is SHORT
     other = replace(maxed, not_scaled=("DecreaseLimitReached",))
     assert look(table(short_of_writes(), described=described, activities=[other])).cause is CHANGE
+
+
+@pytest.mark.parametrize(
+    ("minute", "way", "of", "cause"),
+    [
+        pytest.param(50, None, None, SHORT, id="ten minutes ago"),
+        pytest.param(49, None, None, CHANGE, id="eleven minutes ago"),
+        pytest.param(60 - 7 * 24 * 60, None, None, CHANGE, id="last week"),
+        pytest.param(57, Way.READ, None, CHANGE, id="the reads, while writes are short"),
+        pytest.param(57, Way.WRITE, None, SHORT, id="the writes, by their dimension"),
+        pytest.param(57, None, "by-status", CHANGE, id="an index, while the table is short"),
+    ],
+)
+def test_autoscaling_is_at_its_end_only_where_it_was_lately_for_what_is_short(
+    minute: float, way: Way | None, of: str | None, cause: Cause
+) -> None:
+    """AWS lists six weeks of activities of a table, reads and writes together."""
+    described = settings(capacity=replace(settings().capacity, write=200))
+    maxed = scaled(minute, status="Failed", index=of, not_scaled=["AlreadyAtMaxCapacity"])
+    maxed = replace(maxed, description="Attempting to scale", way=way)
+    found = look(table(short_of_writes(), described=described, activities=[maxed]))
+    assert found.cause is cause
+    assert ("AlreadyAtMaxCapacity" in text(found)) is (cause is SHORT)
+
+
+def test_what_was_scaled_is_told_by_its_dimension_before_its_words() -> None:
+    assert look(table(short_of_writes(), activities=[replace(scaled(58), way=Way.READ)])).cause is SHORT
+    silent = replace(without_words(scaled(58)), way=Way.WRITE)
+    assert look(table(short_of_writes(), activities=[silent])).cause is CHANGE
+
+
+def test_an_index_that_was_lowered_scaled_in() -> None:
+    """An index has a decrease of its own; the table's says nothing of it."""
+    short = unit("by-status", write={0: 50}, throttles={WRITE_SHORT: {ONSET: 300}})
+    for lowered, cause in ((at(58), SHORT), (None, CHANGE)):
+        described = settings(indexes=[replace(index(), last_decrease_at=lowered)], last_decrease_at=at(58))
+        found = look(table(unit(), short, described=described, activities=[scaled(58, index="by-status")]))
+        assert found.cause is cause
+
+
+@pytest.mark.parametrize(
+    ("events", "cause"),
+    [
+        pytest.param({57: None}, SHORT, id="the newest minute is not published yet"),
+        pytest.param({57: 90}, SHORT, id="the newest minute is not whole"),
+        pytest.param({56: 90, 57: 900}, SHORT, id="one low minute between high ones"),
+        pytest.param({56: 600, 57: None}, CHANGE, id="two minutes are lower"),
+        pytest.param({55: 90, 56: None}, CHANGE, id="they fell, and ended"),
+    ],
+)
+def test_a_late_datapoint_is_no_fall_of_the_throttles(events: Steps, cause: Cause) -> None:
+    """A missing datapoint is a gap: throttles that go on evenly are not waited out because one minute is missing."""
+    rising = had({0: 50, 50: 100}, events={ONSET: 900, **events})
+    assert look(table(rising, described=RAISED)).cause is cause
 
 
 @pytest.mark.parametrize(("shown_at", "cause"), [(50, CHANGE), (45, SHORT)])

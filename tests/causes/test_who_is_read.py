@@ -4,9 +4,12 @@ from dataclasses import replace
 
 from tests.unit.fakes import NOW, FakeFunctions, FakeMetrics, arn_of, observer, series
 from unthrottle.actions.cap_concurrency import change
-from unthrottle.evidence.pool import ConcurrencyAccount, PoolEvidence
+from unthrottle.actions.planning import make_plan
+from unthrottle.causes import diagnose
+from unthrottle.evidence.pool import ConcurrencyAccount, EventSource, PoolEvidence, SourceKind
 from unthrottle.evidence.read_pool import read_pool
 from unthrottle.evidence.series import Series
+from unthrottle.plan import Action
 from unthrottle.ports import FunctionSettings, Ranked
 from unthrottle.settings import Settings
 
@@ -209,3 +212,34 @@ def test_no_function_is_read_twice() -> None:
     found, calls = look(850.0, throttled=rows(large=40.0, small=30.0))
     assert read(calls) == ["large", "small"]
     assert [one.name for one in found.candidates] == ["large", "small"]
+
+
+def test_a_hog_whose_runs_have_not_ended_is_not_taken_for_a_queued_one() -> None:
+    """Invocations come when a run has ended: six pings are all there is to see of 900 executions of a queue's consumer."""
+    queue = EventSource(uuid="u1", kind=SourceKind.SQS, source_arn="arn")
+    metrics = pressed(risen(hog=(1, 900)))[2]
+    pings = series(*(1.0 if minute % 30 == 0 else None for minute in range(180)))
+    metrics.known |= {("Invocations", "hog"): pings, ("AsyncEventsReceived", "hog"): pings}
+    functions = FakeFunctions(ConcurrencyAccount(limit=1000, unreserved_limit=1000, function_count=362), plain("hog"))
+    functions.sources["hog"] = (queue,)
+    found = read_pool(observer(metrics=metrics, functions=functions), Settings(), NOW)
+    assert found.candidates[0].event_sources == (queue,)
+    plan = make_plan(diagnose(found, Settings(), itself=frozenset()), found, Settings())
+    assert plan.action is Action.CAP_EVENT_SOURCE
+
+
+def test_in_a_small_pool_who_holds_half_of_it_is_read() -> None:
+    """A quarter of the account's limit is more than a pool of 240 lets anybody hold."""
+    use = series(*(100.0,) * 150, *(239.0,) * 30)
+    metrics = FakeMetrics(
+        {
+            ("ConcurrentExecutions", ""): series(*(860.0,) * 150, *(999.0,) * 30),
+            ("UnreservedConcurrentExecutions", ""): use,
+            ("ClaimedAccountConcurrency", ""): series(*(860.0,) * 150, *(999.0,) * 30),
+        },
+        {"MAX(ConcurrentExecutions)": risen(hog=(30, 120), small=(5, 59)), "SUM(Throttles)": rows(victim=40.0)},
+    )
+    account = ConcurrencyAccount(limit=1000, unreserved_limit=240, function_count=362)
+    functions = FakeFunctions(account, plain("hog"), plain("small"))
+    read_pool(observer(metrics=metrics, functions=functions), Settings(), NOW)
+    assert read(functions.calls) == ["hog"]

@@ -23,6 +23,7 @@ HOG = ("batch-processor",)
 
 SQS = EventSource(uuid="u1", kind=SourceKind.SQS, source_arn="arn")
 POLLERS = replace(SQS, minimum_pollers=2, maximum_pollers=90)
+KAFKA = EventSource(uuid="u2", kind=SourceKind.KAFKA, source_arn="arn")
 STREAM = EventSource(uuid="u1", kind=SourceKind.KINESIS, source_arn="arn", parallelization_factor=10)
 
 
@@ -48,7 +49,7 @@ def skipping(name: str, **settings: object) -> PoolEvidence:
 @pytest.mark.parametrize(
     ("evidence", "cause", "targets", "action"),
     [
-        pytest.param(hog_incident(), Cause.POOL_HOG, HOG, CAP, id="L1 L4 L19 the hog, and victims that starve"),
+        pytest.param(hog_incident(), Cause.POOL_HOG, HOG, CAP, id="L1 L4 the hog, and victims that starve"),
         pytest.param(
             pool(
                 functions=[function("quiet", {0: 30, ONSET: 955}), function("victim", {0: 5, ONSET: 2})],
@@ -137,9 +138,27 @@ def skipping(name: str, **settings: object) -> PoolEvidence:
             Action.NONE,
             id="L14 L37 an event source's limit, or another API's",
         ),
-        pytest.param(fed_by(SQS), Cause.POOL_HOG, HOG, AT_SOURCE, id="L15 L17 a queue is never drained unrun"),
+        pytest.param(fed_by(SQS), Cause.POOL_HOG, HOG, AT_SOURCE, id="L15 a queue"),
+        pytest.param(
+            fed_by(replace(SQS, max_receive_count=1)),
+            Cause.POOL_HOG,
+            HOG,
+            AT_SOURCE,
+            id="L17 a queue that gives up after one receive is never drained unrun",
+        ),
         pytest.param(fed_by(POLLERS), Cause.POOL_HOG, HOG, AT_SOURCE, id="L16 a queue with pollers"),
         pytest.param(fed_by(STREAM), Cause.POOL_HOG, HOG, AT_SOURCE, id="L18 a stream"),
+        pytest.param(
+            pool(
+                functions=[function("batch-processor", {0: 20, ONSET: 900}), function("kafka", {0: 9, ONSET: 3})],
+                throttled={"kafka": {ONSET: 9_000}, "batch-processor": {ONSET: 50}},
+                candidates=[details("batch-processor"), replace(details("kafka"), event_sources=(KAFKA,))],
+            ),
+            Cause.POOL_HOG,
+            HOG,
+            CAP,
+            id="L19 a Kafka consumer that runs 3 and is throttled most",
+        ),
         pytest.param(
             roomy({0: 100, ONSET: 998, 50: 80}, functions=[function("hog", {0: 9, ONSET: 900, 50: 9})]),
             Cause.INCONCLUSIVE,
@@ -188,6 +207,32 @@ def skipping(name: str, **settings: object) -> PoolEvidence:
             ("f",),
             CAP,
             id="L25 an alias is not counted twice",
+        ),
+        pytest.param(
+            pool(
+                use={0: 60, ONSET: 299},
+                concurrency={0: 700, ONSET: 990},
+                reserved=700,
+                functions=[function("hog", {0: 20, ONSET: 280}), function("reserved", {0: 640, ONSET: 700})],
+                throttled={"victim": {ONSET: 40}},
+                candidates=[details("hog"), details("reserved", reserved=700)],
+            ),
+            Cause.POOL_HOG,
+            ("hog",),
+            CAP,
+            id="L26 700 are reserved, and AWS keeps 100",
+        ),
+        pytest.param(
+            roomy(
+                {0: 120},
+                candidates=[details("f", reserved=100)],
+                functions=[function("f", {0: 40, ONSET: 100})],
+                reserved=100,
+            ),
+            Cause.OWN_RESERVATION,
+            (),
+            Action.ESCALATE,
+            id="L29 who has a reservation is not capped below it",
         ),
         pytest.param(skipping("unthrottle-respond"), Cause.POOL_HOG, ("next",), CAP, id="L33 the bot itself"),
         pytest.param(

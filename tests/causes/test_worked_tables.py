@@ -23,7 +23,16 @@ from tests.causes.builders import (
 from unthrottle.actions.planning import make_plan
 from unthrottle.causes import diagnose
 from unthrottle.diagnosis import Cause
-from unthrottle.evidence.table import Billing, BulkOperation, OtherWriters, TableEvidence, Throttle, UnitMetrics, Way
+from unthrottle.evidence.table import (
+    Billing,
+    BulkOperation,
+    OtherWriters,
+    ScalingTarget,
+    TableEvidence,
+    Throttle,
+    UnitMetrics,
+    Way,
+)
 from unthrottle.plan import Action, RaiseCapacity
 from unthrottle.settings import Settings
 
@@ -36,6 +45,7 @@ LATELY = at(60) - timedelta(hours=2)
 
 MAXED = scaled(57, to=50, status="Failed", not_scaled=["AlreadyAtMaxCapacity"])
 RISEN = unit(write={0: 40}, provisioned={Way.WRITE: {0: 50, 50: 100}}, throttles={SHORT: {ONSET: 900, 55: 300}})
+PULLED_BACK = unit(write={0: 40}, provisioned={Way.WRITE: {0: 50, 50: 100, 56: 50}}, throttles={SHORT: {ONSET: 900}})
 INDEX_SHORT = unit("by-status", write={0: 20, ONSET: 50}, throttles={SHORT: {ONSET: 300}})
 INDEX_READS = unit("by-status", read={0: 40, ONSET: 100}, throttles={(Way.READ, Throttle.PROVISIONED): {ONSET: 60}})
 HOT_INDEX = unit("by-status", throttles={HOT: {ONSET: 90}})
@@ -138,10 +148,22 @@ CASES = [
         id="D20 consumption collapsed while throttled",
     ),
     pytest.param(
+        table(HOT_TABLE, described=ON_DEMAND, hot=[hot_keys(0.8, 0.05)]),
+        Cause.HOT_KEY,
+        Action.ESCALATE,
+        id="D21 the callers' error says provisioned, the metrics by reason a key range",
+    ),
+    pytest.param(
         table(short_of_writes(), described=ON_DEMAND),
         Cause.INCONCLUSIVE,
         Action.ESCALATE,
-        id="D21 provisioned throttles of an on-demand table",
+        id="D21 even the metrics say provisioned of an on-demand table",
+    ),
+    pytest.param(
+        table(PULLED_BACK, described=settings(last_decrease_at=at(56)), activities=[scaled(56, to=50)]),
+        Cause.PROVISIONED_CAPACITY,
+        SWITCH,
+        id="D22 a raise was pulled back",
     ),
     pytest.param(
         table(unit(), HOT_INDEX, described=INDEXED, hot=[hot_keys()]),
@@ -154,6 +176,12 @@ CASES = [
         Cause.ALREADY_OVER,
         Action.NONE,
         id="D24 an index is being built",
+    ),
+    pytest.param(
+        table(short_of_writes(), described=settings(indexes=[index(status="CREATING")])),
+        Cause.CAPACITY_CHANGE_IN_PROGRESS,
+        Action.WAIT,
+        id="D24 an index is being built, and the table is throttled",
     ),
     pytest.param(
         table(FLOOD, described=settings(replicas=("us-east-1",))),
@@ -217,6 +245,22 @@ def test_where_capacity_is_raised_only_what_is_short_is(evidence: TableEvidence,
     assert found | ({None} if before.capacity != after.capacity else set()) == raised
 
 
+def test_a_raise_is_not_pulled_back_again() -> None:
+    """D22: autoscaling does not go below the minimum; D3: nor above the maximum."""
+    bounds = ScalingTarget(way=Way.WRITE, index=None, minimum=5, maximum=50)
+    evidence = replace(
+        table(PULLED_BACK, described=settings(last_decrease_at=at(56)), activities=[scaled(56, to=50)]),
+        scaling=(bounds,),
+    )
+    rules = Settings(provisioned_table_action="raise-capacity")
+    found = diagnose(evidence, rules, itself=frozenset())
+    (change,) = make_plan(found, evidence, rules).changes
+    assert isinstance(change, RaiseCapacity)
+    (after,) = change.after.scaling
+    assert found.cause is Cause.PROVISIONED_CAPACITY
+    assert after.minimum == after.maximum == change.after.capacity.write > 50
+
+
 @pytest.mark.parametrize("evidence", [pytest.param(row.values[0], id=row.id) for row in CASES])
 def test_a_diagnosis_can_be_checked_and_says_what_it_is_not(evidence: TableEvidence) -> None:
     """Each finding has its number and one AWS command, each runner-up what spoke against it; what dagy says has no command."""
@@ -225,7 +269,8 @@ def test_a_diagnosis_can_be_checked_and_says_what_it_is_not(evidence: TableEvide
     for finding in found.findings:
         by_dagy = finding.text.startswith("Backfill ")
         assert by_dagy or finding.text in found.gaps or shlex.split(finding.check or "")[:1] == ["aws"], finding.text
-        assert any(letter.isdigit() for letter in finding.text) or "is UPDATING" in finding.text, finding.text
+        changing = " is UPDATING:" in finding.text or " is CREATING:" in finding.text
+        assert changing or any(letter.isdigit() for letter in finding.text), finding.text
     assert found.cause is Cause.INCONCLUSIVE or found.rejected
     assert all(item.cause is not found.cause and item.because.endswith(".") for item in found.rejected)
     assert len({item.cause for item in found.rejected}) == len(found.rejected)

@@ -126,11 +126,32 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
 
 
 def make_role(name: str, trusted: str = WORKFLOW_ROLE) -> None:
-    """Make one of the stack's two roles, which *trusted* may assume."""
+    """Make one of the stack's two roles, which *trusted* may assume; the Observer sees the tags of functions."""
     trust = {"Effect": "Allow", "Principal": {"AWS": [trusted]}, "Action": "sts:AssumeRole"}
     boto3.client("iam").create_role(
         RoleName=f"unthrottle-{name}",
         AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}),
+    )
+    if name == "observer":
+        sees_tags()
+
+
+def delete_role(name: str) -> None:
+    """Delete one of the stack's two roles, with its policies."""
+    iam = boto3.client("iam")
+    for policy in iam.list_role_policies(RoleName=f"unthrottle-{name}")["PolicyNames"]:
+        iam.delete_role_policy(RoleName=f"unthrottle-{name}", PolicyName=policy)
+    iam.delete_role(RoleName=f"unthrottle-{name}")
+
+
+def sees_tags(*, allowed: bool = True) -> None:
+    """Let the Observer see the tags of functions, or only the functions."""
+    actions = ["lambda:GetFunction", *(["lambda:ListTags"] if allowed else [])]
+    statement = {"Effect": "Allow", "Action": actions, "Resource": "*"}
+    boto3.client("iam").put_role_policy(
+        RoleName="unthrottle-observer",
+        PolicyName="look",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
     )
 
 

@@ -16,7 +16,7 @@ from sandbox.aws.calls import Fault, Request, Respond
 from sandbox.dagy import DagyStandIn, DagyState
 from sandbox.slack.server import SlackStandIn
 from tests.audit.world import NOW, REGION
-from tests.cli.deployed import ALARM, RULES, STACK, Deployed, deployment, make_role
+from tests.cli.deployed import ALARM, RULES, STACK, Deployed, delete_role, deployment, make_role, sees_tags
 
 
 @dataclass
@@ -116,8 +116,7 @@ def test_a_sound_deployment_is_fine(sound: SetUp) -> None:
 
 @pytest.mark.parametrize("trusted", [None, "AROAEXAMPLEOFADELETEDROLE"])
 def test_an_observer_that_cannot_be_assumed(sound: SetUp, trusted: str | None) -> None:
-    iam = boto3.client("iam")
-    iam.delete_role(RoleName="unthrottle-observer")
+    delete_role("observer")
     if trusted is not None:
         make_role("observer", trusted)
     found = sound.wrong()
@@ -222,9 +221,27 @@ def test_a_dagy_that_does_not_answer_or_refuses_the_token(sound: SetUp, api: str
 
 def test_a_dagy_whose_token_would_travel_in_clear_text(sound: SetUp) -> None:
     sound.parameter("DagyApiUrl", "http://dagy.example.com")
-    state, text = sound.wrong()["dagy"]
+    found = sound.wrong()
+    assert list(found) == ["settings"]
+    state, text = found["settings"]
     assert state == "broken"
-    assert "use https" in text
+    assert "DagyApiUrl is 'http://dagy.example.com'; write an https address" in text
+
+
+def test_a_channel_that_is_named_and_not_given_by_its_id(sound: SetUp) -> None:
+    sound.parameter("SlackChannel", "#ops")
+    state, text = sound.wrong()["settings"]
+    assert state == "broken"
+    assert "write the channel's id such as C0123ABCD, in Slack at the bottom of the channel's details" in text
+
+
+def test_an_observer_that_is_shown_no_tags_of_functions(sound: SetUp) -> None:
+    sees_tags(allowed=False)
+    found = sound.wrong()
+    assert list(found) == ["function tags"]
+    state, text = found["function tags"]
+    assert state == "broken"
+    assert "unthrottle-observer may not lambda:ListTags" in text
 
 
 def test_an_escalation_topic_that_is_missing_or_reaches_nobody(sound: SetUp) -> None:
@@ -313,7 +330,7 @@ def test_alarms_that_no_rule_brings_to_intake(sound: SetUp, how: str) -> None:
 
 def test_settings_that_cannot_be_read_do_not_hide_the_rest(sound: SetUp) -> None:
     sound.parameter("MaxPoolShare", "250")
-    boto3.client("iam").delete_role(RoleName="unthrottle-observer")
+    delete_role("observer")
     found = sound.wrong()
     assert sorted(found) == ["observer", "settings"]
     state, text = found["settings"]

@@ -1,5 +1,6 @@
 """`unthrottle incidents`, `approve`, `revert`, `pause`, `doctor` and the others, against a deployment."""
 
+import io
 import json
 from collections.abc import Iterator
 
@@ -19,12 +20,58 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
 
 def test_a_question_can_be_answered_without_slack(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
     incident = deployed.open("approval")
-    assert run(["approve", incident, "--stack", STACK]) == 0
+    assert run(["approve", f"{incident}:1", "--stack", STACK]) == 0
     assert "Taken: approve INC-TEST0001." in capsys.readouterr().out
     (answer,) = deployed.answered
     assert answer["CallbackId"] == "callback-1"
     assert answer["Result"]["do"] == "approve"
     assert answer["Result"]["by"].startswith("arn:aws:")
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_an_answer_to_what_was_shown_before_is_none_to_what_is_asked_now(
+    verb: str, deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    incident = deployed.open("approval")
+    assert run([verb, f"{incident}:7", "--stack", STACK]) == 1
+    assert "is from an earlier state of INC-TEST0001" in capsys.readouterr().err
+    assert deployed.answered == []
+
+
+def test_a_yes_without_a_version_is_shown_what_it_would_be_to_and_not_taken(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal, whatever stands there
+    incident = deployed.open("approval")
+    assert run(["approve", incident, "--stack", STACK]) == 1
+    said = capsys.readouterr()
+    assert "batch: unset -> 250" in said.out
+    assert "Nothing was changed. To approve what is shown above, run `unthrottle approve INC-TEST0001:1`." in said.err
+    assert deployed.answered == []
+
+
+@pytest.mark.parametrize(("typed", "taken"), [("y\n", ["approve"]), ("n\n", []), ("\n", [])])
+def test_at_a_terminal_a_yes_without_a_version_is_asked_for_what_is_shown(
+    typed: str,
+    taken: list[str],
+    deployed: Deployed,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = io.StringIO(typed)
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stdin", terminal)
+    incident = deployed.open("approval")
+    assert run(["approve", incident, "--stack", STACK]) == (0 if taken else 1)
+    assert "batch: unset -> 250" in capsys.readouterr().out
+    assert [answer["Result"]["do"] for answer in deployed.answered] == taken
+
+
+def test_what_names_no_incident_is_sent_nowhere(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    before = len(deployed.world.gate.calls)
+    assert run(["approve", "INC-TEST0001:soon", "--stack", STACK]) == 1
+    assert "names no incident. Nothing was changed." in capsys.readouterr().err
+    assert len(deployed.world.gate.calls) == before
 
 
 @pytest.mark.parametrize("verb", ["revert", "keep"])

@@ -13,10 +13,11 @@ from tests.unit.fakes import MINUTE, NOW, FakeAccounts, FakeActor, FakePager, St
 from unthrottle import desk
 from unthrottle.answers import Answer, Do, write_answer
 from unthrottle.desk import Desk
-from unthrottle.errors import Refused, TryAgain
+from unthrottle.errors import NotFound, Refused, TryAgain
+from unthrottle.evidence.table import Billing, Capacity, TableSettings
 from unthrottle.incident import AppliedChange, Incident, Outcome, Status, Wish
 from unthrottle.lease import hold
-from unthrottle.plan import Action, CapConcurrency, Plan
+from unthrottle.plan import Action, CapConcurrency, Plan, RaiseCapacity, SavedTable, SwitchToOnDemand
 from unthrottle.ports import Opened, Ports, Run
 from unthrottle.pressure import Pressure
 from unthrottle.report.moments import Step
@@ -348,3 +349,107 @@ def test_what_cannot_be_read_counts_as_in_force(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_found_back_is_not_claimed_where_nobody_could_see_it_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Lease(applied(), actor=Unreadable()).play(monkeypatch).status is Status.KEPT
+
+
+# --- what is not there any more ------------------------------------------------------------------------------------------
+
+
+class Deleted(FakeActor):
+    """The function or table is deleted by a deployment at this time."""
+
+    clock: StillClock
+    at: datetime
+
+    def reserved(self, function: str) -> int | None:
+        self._is_there()
+        return FakeActor.reserved(self, function)
+
+    def table(self, name: str) -> TableSettings:
+        self._is_there()
+        return FakeActor.table(self, name)
+
+    def _is_there(self) -> None:
+        if self.clock.time >= self.at:
+            raise NotFound("no such thing", code="ResourceNotFoundException")
+
+
+def deleted(lease: Lease, at: datetime) -> Lease:
+    actor = Deleted(reservations=lease.actor.reservations, tables=lease.actor.tables)
+    actor.clock, actor.at = lease.clock, at
+    lease.actor = actor
+    return lease
+
+
+def test_a_function_that_is_gone_is_given_back_to_nobody_and_its_pool_is_free_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trying for a day would hold the pool's incident open, and the other caps of it."""
+    lease = deleted(Lease(applied()), NOW + 10 * MINUTE)
+    found = lease.play(monkeypatch)
+
+    assert (found.status, found.closed_at) == (Status.KEPT, NOW + HOUR)
+    assert (Step.DRIFTED, "hog is not there any more (ResourceNotFoundException). It was left as it is.") in lease.told
+
+
+RAISED = RaiseCapacity(
+    table="dagy-runs",
+    arn="arn:table",
+    before=SavedTable(capacity=Capacity(read=5, write=10)),
+    after=SavedTable(capacity=Capacity(read=5, write=26)),
+)
+ON_DEMAND = SwitchToOnDemand(table="dagy-runs", arn="arn:table", before=RAISED.before, hourly_cost=1.0)
+TABLE = TableSettings(
+    name="dagy-runs", arn="arn:table", status="ACTIVE", billing=Billing.PROVISIONED, capacity=RAISED.after.capacity
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "billing"), [(RAISED, Billing.PROVISIONED), (ON_DEMAND, Billing.ON_DEMAND)], ids=["raised", "on-demand"]
+)
+def test_the_lease_of_a_deleted_table_is_not_renewed(
+    monkeypatch: pytest.MonkeyPatch, change: RaiseCapacity | SwitchToOnDemand, billing: Billing
+) -> None:
+    """Its pressure cannot be read any more, which else counts as still there."""
+    plan = Plan(action=Action.RAISE_CAPACITY, why="because", changes=(change,), lease_minutes=60)
+    made = replace(applied(), plan=plan, applied=(AppliedChange(change=change, at=NOW),))
+    held = Lease(
+        made, needed=[True, True, False], actor=FakeActor(tables={"dagy-runs": replace(TABLE, billing=billing)})
+    )
+    gone = deleted(Lease(made, needed=[True], actor=held.actor), NOW + HOUR)
+
+    assert held.play(monkeypatch).renewals == 2
+    found = gone.play(monkeypatch)
+    assert (found.status, found.renewals, found.closed_at) == (Status.KEPT, 0, NOW + HOUR)
+
+
+# --- who spoke last ------------------------------------------------------------------------------------------------------
+
+
+class Answering(Lease):
+    """Somebody answers the question, and somebody else wishes before the workflow has woken."""
+
+    def _say(self, service: SimulatedService, word: Do | Wish) -> None:
+        super()._say(service, word)
+        if not isinstance(word, Wish):
+            self.clock.time += timedelta(seconds=2)
+            assert self.incidents.wish(self.found.id, Wish(do="revert", by="U0TWO", at=self.clock.time))
+
+
+def test_a_revert_said_after_a_keep_that_was_not_done_yet_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was told that it is taken is heard; who spoke before is named."""
+    lease = Answering(applied())
+    lease.said = {NOW + 10 * MINUTE: "keep"}
+    found = lease.play(monkeypatch)
+
+    assert (found.status, lease.actor.reservations) == (Status.REVERTED, {})
+    assert "U0TWO" in found.decided_because
+    assert "U0OPS had said keep just before" in found.decided_because
+
+
+def test_a_wish_from_before_the_question_is_older_than_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was said while the change was verified."""
+    lease = Lease(applied())
+    assert lease.incidents.wish(lease.found.id, Wish(do="revert", by="U0TWO", at=NOW - MINUTE))
+    lease.said = {NOW + 10 * MINUTE: "keep"}
+    found = lease.play(monkeypatch)
+    assert (found.status, lease.actor.reservations) == (Status.KEPT, {"hog": 250})

@@ -84,6 +84,18 @@ def test_a_look_at_what_is_being_worked_on_points_there() -> None:
     assert desk.record().triggers == 1
 
 
+def test_a_look_is_made_beside_a_change_that_helped_and_only_waits_for_the_end_of_its_lease() -> None:
+    """What is wrong now may be something else; the page about it says to look."""
+    helped = replace(FIX, id="INC-TEST0001", status=Status.APPLIED, recovered_at=NOW)
+    desk = Desk(helped)
+    assert desk.asks(dry_run=True).startswith("Looking")
+    assert len(desk.starter.started) == 1
+    assert Desk(helped).asks().startswith("INC-TEST0001 is open for this already")
+
+    verifying = Desk(replace(helped, recovered_at=None))
+    assert verifying.asks(dry_run=True).startswith("INC-TEST0001 is open for this already")
+
+
 def test_a_look_is_not_held_up_by_work_on_another_table() -> None:
     desk = Desk(replace(FIX, id="INC-TEST0001", fingerprint="another"))
     assert desk.asks(dry_run=True).startswith("Looking")

@@ -67,7 +67,15 @@ def test_a_good_run_violates_nothing() -> None:
 CLOSED = replace(BASE, closed_at=START + timedelta(hours=1), lease_until=None)
 SILENT = replace(BASE, lease_until=START, question=None)
 LONG_AGO: dict[str, Any] = {"running": frozenset(), "ended": START + timedelta(hours=12)}
+UNRECORDED = replace(CLOSED, applied=(), status=Status.FAILED)
+DENYING = {"minute": 35, "subject": BASE.id, "text": f"Could not cap {HOG}. Nothing was changed."}
+TELLING = {"minute": 35, "subject": BASE.id, "text": f"{HOG}: the answer was lost or never came."}
 ERROR = {"function": "RespondFunction", "minute": 3, "error": "KeyError: 'Table'", "expected": False}
+
+
+def test_a_change_without_a_record_is_accounted_for_where_a_page_tells_of_it() -> None:
+    told = run(incidents=(UNRECORDED,), running=frozenset(), outcome={"escalations": [TELLING]})
+    assert [one for one in violated(told) if "in force" in one] == []
 
 
 @pytest.mark.parametrize(
@@ -92,6 +100,11 @@ ERROR = {"function": "RespondFunction", "minute": 3, "error": "KeyError: 'Table'
             id="a bystander changed",
         ),
         pytest.param(run(incidents=(CLOSED,)), "neither given back", id="forgotten"),
+        pytest.param(
+            run(incidents=(UNRECORDED,), running=frozenset(), outcome={"escalations": [DENYING]}),
+            "is in force, is not in the record",
+            id="a page that denies what was done",
+        ),
         pytest.param(run(incidents=(SILENT,), **LONG_AGO), "nothing will ever close it", id="an orphan"),
         pytest.param(
             run(incidents=(replace(CLOSED, lease_until=START, status=Status.APPLIED),)),

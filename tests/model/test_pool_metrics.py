@@ -85,6 +85,17 @@ def test_asynchronous_events_are_counted_when_received_and_age_while_they_wait(r
     assert world.seen("AsyncEventAge", 4, "SampleCount", FunctionName="f") == 1000  # the events handed over
 
 
+def test_every_run_of_more_than_a_minute_has_an_event_of_its_own(rehearse: Rehearse) -> None:
+    """A thousand runs of ten minutes do not begin with a hundred events; later only what has ended is replaced."""
+    world = rehearse(
+        functions=[{"name": "f", "trigger": {"type": "sns"}, "demand": [[0, 0], [2, 2000]], "duration_ms": 600_000}]
+    )
+    world.run(5)
+    received = [world.seen("AsyncEventsReceived", minute, FunctionName="f") for minute in (2, 3)]
+    handed_over = [world.seen("AsyncEventAge", minute, "SampleCount", FunctionName="f") for minute in (2, 3)]
+    assert (received, handed_over) == ([2000, 200], [1000, 100])
+
+
 def test_the_hours_before_minute_0_show_the_load_of_minute_0_unthrottled(rehearse: Rehearse) -> None:
     world = rehearse(history_minutes=180, functions=[{"name": "f", "demand": [[0, 20], [5, 50]]}])
     ce = [world.seen("ConcurrentExecutions", minute, "Maximum", FunctionName="f") for minute in (-181, -180, -1)]

@@ -123,8 +123,8 @@ def test_calls_until_the_action_are_those_that_looked() -> None:
     outcome = pool()
     (incident,) = outcome["incidents"]
     assert 2 <= outcome["aws_calls_until_action"][incident["id"]] <= 9
-    # To look and to act for the incident; for the sweep to look at alarms, and at what is out.
-    assert outcome["aws_calls"]["sts.AssumeRole"] == 4
+    # To look and to act for the incident; for the sweep to look at alarms, at what is out, and whether it came back.
+    assert outcome["aws_calls"]["sts.AssumeRole"] == 5
 
 
 def test_a_dry_run_changes_nothing_and_says_what_it_would_do() -> None:

@@ -56,6 +56,7 @@ DETAILS = {
     Step.PUT_OFF: "By U0OPS",
     Step.GOES_ON: "the others still had 812 throttles in the minute 05:31",
     Step.UNRESOLVED: "the others still had 812 throttles in the minute 06:31",
+    Step.RETURNED: "Alarm lambda-throttles rings, since 05:31 UTC, though the change had helped.",
     Step.KEPT: "Kept by U0OPS; Unthrottle will not give it back.",
     Step.FAILED: "TooManyRequestsException: Rate exceeded",
     Step.DRIFTED: "reserved concurrency is now 300, not the 250 we set; run `/unthrottle check svc-x` to plan again.",
@@ -240,7 +241,6 @@ def runaway_backfill() -> Incident:
             why="Backfill bf-7f3a explains the jump in writes.",
             changes=(change,),
             commands=("POST /backfills/bf-7f3a/cancel (dagy)",),
-            way_back_commands=(change.resume,),
         ),
     )
 
@@ -369,6 +369,7 @@ _AT: dict[Step, Callable[[Incident], Incident]] = {
     Step.NOT_RECOVERED: lambda i: replace(applied(i), outcome=Outcome.NOT_RECOVERED),
     Step.INCONCLUSIVE: lambda i: replace(applied(i), outcome=Outcome.INCONCLUSIVE),
     Step.RENEWED: lambda i: replace(recovered(i), renewals=1, lease_until=minutes(241)),
+    Step.RETURNED: recovered,
     Step.EXTENDED: lambda i: replace(recovered(i), lease_until=minutes(121 + 1440)),
     Step.DRIFTED: lambda i: replace(recovered(i), question=None, status=Status.KEPT).told(
         minutes(121), "lease.drifted"

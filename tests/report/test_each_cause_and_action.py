@@ -67,6 +67,7 @@ WITH_A_CHANGE = (
     Step.RECOVERED,
     Step.RENEWED,
     Step.EXTENDED,
+    Step.RETURNED,
     Step.NOT_RECOVERED,
     Step.INCONCLUSIVE,
     Step.PUT_OFF,
@@ -82,7 +83,16 @@ WITHOUT_A_CHANGE = {
     Action.WAIT: (Step.DIAGNOSED, Step.WAITING, Step.ESCALATED, Step.PUT_OFF, Step.GOES_ON, Step.UNRESOLVED, Step.OVER),
     Action.NONE: (Step.DIAGNOSED, Step.OVER),
 }
-NEVER_OF_A_BACKFILL = {Step.RENEWED, Step.EXTENDED, Step.PUT_OFF, Step.GOES_ON, Step.REVERTED, Step.KEPT, Step.DRIFTED}
+NEVER_OF_A_BACKFILL = {
+    Step.RENEWED,
+    Step.EXTENDED,
+    Step.RETURNED,
+    Step.PUT_OFF,
+    Step.GOES_ON,
+    Step.REVERTED,
+    Step.KEPT,
+    Step.DRIFTED,
+}
 """There is nothing to give back, and so no lease."""
 
 

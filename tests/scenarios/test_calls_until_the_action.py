@@ -1,4 +1,4 @@
-"""How many AWS calls a table costs until its action: at most eight with 20 indexes, whatever has to be asked."""
+"""How many AWS calls an incident costs until its action: a table at most eight, a pool six, and two for each further hog."""
 
 from typing import Any
 
@@ -45,3 +45,40 @@ def test_a_table_takes_few_calls_until_its_action(table: dict[str, Any], most: i
     (incident,) = outcome["incidents"]
     assert incident["status"] == "applied"
     assert outcome["aws_calls_until_action"] == {incident["id"]: most}
+
+
+def pool(functions: int, *batches: int) -> Scenario:
+    pipes = {
+        "name": "pipe-{i:04d}",
+        "count": functions,
+        "trigger": {"type": "msk", "partitions": 3},
+        "duration_ms": 900,
+    }
+    hogs = [
+        {
+            "name": f"batch-{n}",
+            "trigger": {"type": "eventbridge"},
+            "duration_ms": 45_000,
+            "demand": [[0, 20], [5, runs]],
+        }
+        for n, runs in enumerate(batches)
+    ]
+    every = [*hogs, {**pipes, "demand": [[0, 0.3]]}]
+    return Scenario.model_validate(
+        {"version": 1, "name": "calls", "minutes": 13, "settings": {"Mode": "auto"}, "functions": every}
+    )
+
+
+@pytest.mark.parametrize(
+    ("functions", "batches", "calls"),
+    [
+        pytest.param(30, (2000,), 6, id="one hog among 31"),
+        pytest.param(700, (2000,), 6, id="one hog among 701"),
+        pytest.param(30, (900, 900), 8, id="two hogs"),
+    ],
+)
+def test_a_pool_takes_as_many_calls_whatever_its_size(functions: int, batches: tuple[int, ...], calls: int) -> None:
+    outcome = rehearse(pool(functions, *batches))
+    (incident,) = outcome["incidents"]
+    assert (incident["cause"], incident["status"]) == ("pool-hog", "applied")
+    assert outcome["aws_calls_until_action"] == {incident["id"]: calls}

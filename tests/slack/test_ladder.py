@@ -37,7 +37,7 @@ def test_charts_go_first_then_tables_become_code_then_all_is_text() -> None:
         Rung(
             text="The pool is used up.\n*crew-import* holds 71 % of the pool.\n"
             + IN_COLUMNS
-            + "\nTo approve, run `unthrottle approve INC-7Q2M` in a terminal."
+            + "\nTo approve, run `unthrottle approve INC-7Q2M:3` in a terminal."
             "\nTo keep, type `/unthrottle keep INC-7Q2M`.",
             blocks=(),
         ),

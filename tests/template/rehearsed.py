@@ -41,6 +41,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
             {"at": 13, "say": "/unthrottle check svc-hog", "user": "U0OPS"},
             {"at": 25, "say": "/unthrottle pause 1h", "user": "U0OPS"},
             {"at": 27, "say": "/unthrottle resume", "user": "U0OPS"},
+            {"at": 28, "say": "/unthrottle audit", "user": "U0OPS"},
         ],
     },
     "an event source is slowed and given back": {
@@ -52,10 +53,11 @@ SCENARIOS: dict[str, dict[str, Any]] = {
             {"when": "acted", "after_minutes": 2, "do": "revert", "user": "U0OPS"},
         ],
     },
-    "a table and its autoscaling are raised": {
-        "minutes": 25,
+    "a table and its autoscaling are raised and given back": {
+        "minutes": 35,
         "settings": {"Mode": "auto", "ProvisionedTableAction": "raise-capacity"},
         "tables": [_table("dagy-runs-develop", autoscaling={"write": {"min": 50, "max": 50}})],
+        "people": [{"when": "acted", "after_minutes": 3, "do": "revert", "user": "U0OPS"}],
     },
     "a backfill is cancelled": {
         "minutes": 25,

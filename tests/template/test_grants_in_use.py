@@ -21,6 +21,11 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("logs:CreateLogStream", "*"): WRITES_LOGS,
     ("logs:PutLogEvents", "*"): WRITES_LOGS,
     ("sqs:SendMessage", "*"): KEEPS_FAILURES,
+    (
+        "kms:Decrypt",
+        "*",
+    ): "the secret, or the topic, is under a customer key: Secrets Manager and SNS use it for the caller",
+    ("kms:GenerateDataKey", "*"): "the topic is under a customer key",
     ("dynamodb:DescribeBulkOperation", "observer"): "a bulk operation began when the writes of a table jumped",
     ("cloudtrail:LookupEvents", "observer"): "a table was switched to on-demand within the day before",
     ("cloudwatch:GetInsightRuleReport", "observer"): "Contributor Insights is enabled on a table with a hot key",
@@ -87,7 +92,7 @@ def test_every_scenario_comes_as_far_as_it_is_meant_to(
         "a function is capped after approval, people ask, and it is given back"
     ]
     assert ("pool-hog", "cap-event-source") in told["an event source is slowed and given back"]
-    assert ("provisioned-capacity", "raise-capacity") in told["a table and its autoscaling are raised"]
+    assert ("provisioned-capacity", "raise-capacity") in told["a table and its autoscaling are raised and given back"]
     assert ("runaway-backfill", "cancel-backfill") in told["a backfill is cancelled"]
     assert ("hot-index", "escalate") in told["a hot index calls a person"]
     lost = next(one for one in played[1] if one["name"] == "the workflow is lost and the sweep gives back")

@@ -70,6 +70,45 @@ def test_functions_write_to_their_own_table_only(resources: dict[str, Any], name
             assert statement["Resource"] == {"Fn::GetAtt": ["IncidentsTable", "Arn"]}
 
 
+def test_each_function_calls_those_of_the_stack_that_it_starts_and_nothing_else(resources: dict[str, Any]) -> None:
+    respond, audit = {"Ref": "RespondFunctionAliaslive"}, {"Fn::GetAtt": ["AuditFunction", "Arn"]}
+    called = {
+        name: [s["Resource"] for s in _statements(resources[name]) if "lambda:InvokeFunction" in _as_list(s["Action"])]
+        for name in FUNCTION_ROLES
+    }
+    assert called == {
+        "IntakeFunctionRole": [respond],
+        "RespondFunctionRole": [],
+        "SlackFunctionRole": [respond, audit],
+        "SweepFunctionRole": [respond],
+        "AuditFunctionRole": [],
+    }
+
+
+@pytest.mark.parametrize("name", FUNCTION_ROLES)
+def test_keys_that_are_not_named_are_used_through_one_service_only(resources: dict[str, Any], name: str) -> None:
+    """A secret is opened by its own ARN: Secrets Manager gives it to KMS as encryption context."""
+    for statement in _statements(resources[name]):
+        actions = [action for action in _as_list(statement["Action"]) if action.startswith("kms:")]
+        if not actions or statement["Resource"] == {"Ref": "KmsKeyArn"}:
+            continue
+        (through,) = statement["Condition"]["StringLike"].values()
+        assert through["Fn::Sub"] in {"secretsmanager.*.${AWS::URLSuffix}", "sns.*.${AWS::URLSuffix}"}
+        if through["Fn::Sub"].startswith("secretsmanager"):
+            assert actions == ["kms:Decrypt"]
+            assert "kms:EncryptionContext:SecretARN" in statement["Condition"]["StringEquals"]
+
+
+@pytest.mark.parametrize("name", FUNCTION_ROLES)
+def test_whoever_reads_a_secret_may_open_it_under_a_customer_key(resources: dict[str, Any], name: str) -> None:
+    def named(action: str) -> list[Any]:
+        found = [s for s in _statements(resources[name]) if action in _as_list(s["Action"])]
+        opened = [s.get("Condition", {}).get("StringEquals", {}).get("kms:EncryptionContext:SecretARN") for s in found]
+        return [s["Resource"] for s in found] if action.startswith("secrets") else [one for one in opened if one]
+
+    assert named("secretsmanager:GetSecretValue") == named("kms:Decrypt")
+
+
 def test_in_dry_run_the_actor_is_neither_created_nor_assumable(
     resources: dict[str, Any], template: dict[str, Any]
 ) -> None:

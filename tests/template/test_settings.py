@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from unthrottle.adapters.dagy import DagyBackfills
 from unthrottle.errors import SettingsError
 from unthrottle.settings import PARAMETERS, Settings, from_environment, from_parameters, snake, variable
 from unthrottle.wiring import Deployment
@@ -80,7 +81,7 @@ LISTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Operators": (("U0OPS", "W0OPS", "S0GROUP"), ("u0ops", "@ops", "C0OPS")),
     "Viewers": (("U0OPS", "S0GROUP"), ("everyone", "D0OPS")),
     "SlackChannels": (
-        ("222222222222=C0TEAM", "222222222222/eu-west-1=C0TEAM", "222222222222=#team-a"),
+        ("222222222222=C0TEAM", "222222222222/eu-west-1=G0TEAM"),
         (
             "C0TEAM",
             "222222222222:C0TEAM",
@@ -88,6 +89,9 @@ LISTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "222222222222=",
             "2222=C0TEAM",
             "222222222222=a b",
+            "222222222222=#team-a",
+            "222222222222=team-a",
+            "222222222222=D0TEAM",
         ),
     ),
 }
@@ -107,6 +111,46 @@ def test_template_and_library_agree_on_what_an_entry_of_a_list_may_be(
         assert not re.fullmatch(pattern, entry), entry
         with pytest.raises(SettingsError, match=name):
             from_parameters({name: entry})
+
+
+SINGLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    # messages are updated by the channel's id (Slack, chat.update), and people's commands name it by the id
+    "SlackChannel": (("C0123ABCD", "G0OPS"), ("#ops", "ops", "D0OPS", "U0OPS", "C0 OPS", "c0ops")),
+    # dagy's token goes there
+    "DagyApiUrl": (
+        ("", "https://dagy.internal", "https://dagy.example.com:8443/api/v1"),
+        (
+            "http://dagy.internal",
+            "http://10.0.0.7:8080",
+            "dagy.internal",
+            "https://",
+            "https://u@dagy.internal",
+            "https://dagy.internal?x=1",
+            "https://:443",
+            "https://dagy.internal:port",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_template_and_library_agree_on_what_a_text_may_be(parameters: dict[str, dict[str, Any]], name: str) -> None:
+    pattern, (good, bad) = parameters[name]["AllowedPattern"], SINGLE[name]
+    for value in good:
+        assert re.fullmatch(pattern, value), value
+        from_parameters({name: value})
+    for value in bad:
+        assert not re.fullmatch(pattern, value), value
+        with pytest.raises(SettingsError, match=name):
+            from_parameters({name: value})
+    assert parameters[name]["ConstraintDescription"].startswith("must ")
+
+
+def test_every_address_of_dagy_that_may_be_deployed_can_be_asked(parameters: dict[str, dict[str, Any]]) -> None:
+    for address in filter(None, SINGLE["DagyApiUrl"][0]):
+        DagyBackfills(address, lambda: "token")
+    from_parameters({"DagyApiUrl": "http://127.0.0.1:8080"})  # a rehearsal's; the template does not let it through
+    assert not re.fullmatch(parameters["DagyApiUrl"]["AllowedPattern"], "http://127.0.0.1:8080")
 
 
 def test_every_function_is_told_all_that_the_wiring_needs_to_know(functions: dict[str, dict[str, Any]]) -> None:

@@ -96,4 +96,11 @@ def test_a_customer_key_is_used_wherever_something_is_kept() -> None:
     assert {log["KmsKeyId"] for log in logs} == {key}
     assert {function["KmsKeyArn"] for function in functions} == {key}
     assert with_key["IncidentsTable"]["Properties"]["SSESpecification"]["KMSMasterKeyId"] == key
-    assert "kms:" not in str(without)
+    statements = [statement for role in hub().roles.values() for statement in role.statements]
+    named = [one for one in statements if any(action.startswith("kms:") for action in one.actions)]
+    assert {one.label for one in named} == {
+        "OpenSlackSecretUnderYourKey"
+    }  # which key a secret has, its ARN does not say
+    assert not any(
+        "KmsKeyArn" in one["Properties"] for one in without.values() if one["Type"] == "AWS::Lambda::Function"
+    )

@@ -283,9 +283,16 @@ class FakeActor:
         self.tables[table] = replace(found, billing=Billing.PROVISIONED, capacity=wanted.capacity, indexes=indexes)
 
     def set_scaling(self, table: str, targets: Sequence[ScalingTarget]) -> None:
-        self._may("set_scaling")
+        """One target after the other; the first one refused ends it, as with AWS."""
         self.made.append(f"scaling {table}")
-        self.scaling[table] = tuple(targets)
+        known = {(one.way, one.index): one for one in self.scaling.get(table, ())}
+        for target in targets:
+            self._may("set_scaling")
+            known[target.way, target.index] = target
+            self.scaling[table] = tuple(known.values())
+
+    def scaling_targets(self, table: str) -> tuple[ScalingTarget, ...]:
+        return self.scaling.get(table, ())
 
 
 class FakeAccounts:

@@ -133,9 +133,10 @@ SQS = EventSource(uuid="u1", kind=SourceKind.SQS, source_arn="arn:aws:sqs:eu-wes
             hog(invocations=series(100.0), async_events=series(1.0)), True, id="one queued event of a hundred"
         ),
         pytest.param(hog(invocations=series(100.0), async_events=series(None)), True, id="calls only"),
-        pytest.param(hog(invocations=series(None), async_events=series(5.0)), False, id="queued, none has ended yet"),
+        pytest.param(hog(invocations=series(None), async_events=series(50.0)), False, id="queued, none has ended yet"),
+        pytest.param(hog(invocations=series(5.0), async_events=series(5.0)), True, id="five queued, a hundred run"),
         pytest.param(hog(), True, id="nothing is known"),
-        pytest.param(hog(event_sources=(SQS,)), False, id="fed by a queue"),
+        pytest.param(hog(event_sources=(SQS,)), True, id="fed by a queue, and who knows by whom else"),
         pytest.param(
             hog(event_sources=(replace(SQS, enabled=False),), invocations=series(9.0)),
             True,
@@ -144,8 +145,12 @@ SQS = EventSource(uuid="u1", kind=SourceKind.SQS, source_arn="arn:aws:sqs:eu-wes
     ],
 )
 def test_a_function_whose_callers_wait_is_told_as_such(candidate: Candidate, waits: bool) -> None:
-    """Callers that wait would get errors from a cap, so a person is asked; a few queued events do not change that."""
-    assert (cap_concurrency.change(candidate, 250, 841, 120).synchronous is not None) is waits
+    """Callers that wait would get errors from a cap, so a person is asked; a few queued events do not change that.
+
+    It runs a hundred at once: invocations show when they have ended, so that fewer of them, or none, are only not visible yet.
+    An event source says nothing of who else invokes a function.
+    """
+    assert (cap_concurrency.change(candidate, 50, 100.0, 120).synchronous is not None) is waits
 
 
 @pytest.mark.parametrize(
@@ -295,6 +300,102 @@ def test_whatever_the_account_a_cap_is_at_least_one_and_at_most_what_was_planned
     assert actor.reservations == {}
 
 
+@pytest.mark.parametrize(
+    ("unreserved", "floor"),
+    [
+        pytest.param(100, 100, id="our own cap took the last room"),
+        pytest.param(150, 100, id="somebody freed some since"),
+        pytest.param(100, 110, id="the floor rose since"),
+    ],
+)
+def test_a_lower_cap_whose_answer_was_lost_is_found_by_the_next_try(unreserved: int, floor: int) -> None:
+    """AWS refused 250 by its floor, 180 was put, and nobody heard: the retry is refused by our own 180."""
+    actor = keeps(unreserved, floor, own=180)
+    seen = observer(
+        functions=FakeFunctions(ConcurrencyAccount(limit=1000, unreserved_limit=unreserved, function_count=1))
+    )
+
+    made = cap_concurrency.apply(cap(None), seen, actor)
+
+    assert made == cap(None, 180)
+    assert actor.made == []
+    assert cap_concurrency.give_back(made, actor).kind == "given-back"
+    assert actor.reservations == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "ours"),
+    [
+        (None, None, None),
+        (None, 0, None),
+        (None, 1, 1),
+        (None, 249, 249),
+        (None, 250, 250),
+        (None, 251, None),
+        (300, 300, None),
+        (300, 180, 180),
+        (180, 180, None),
+    ],
+)
+def test_after_a_try_without_an_end_a_reservation_up_to_the_cap_is_ours(
+    before: int | None, found: int | None, ours: int | None
+) -> None:
+    """AWS's floor may have made it lower. What was there before, zero, and more than the cap are somebody else's."""
+    actor = FakeActor(reservations={} if found is None else {"hog": found})
+    change = cap(before)
+
+    assert actions.made_after_all(change, actor) == (None if ours is None else replace(change, after=ours))
+    assert actions.is_in_force(change, actor) is (found == 250)  # on record a cap has its exact number
+    if ours is None and found != before:
+        with pytest.raises(Drifted):
+            actions.compare_again(change, actor)
+    else:
+        actions.compare_again(change, actor)
+    assert actor.made == []
+
+
+@pytest.mark.parametrize(("found", "goes_on"), [(250, True), (None, False), (100, False)])
+@pytest.mark.parametrize("code", ["ResourceConflictException", "ResourceInUseException"])
+def test_a_change_in_the_way_is_our_own_where_the_target_has_our_value(
+    code: str, found: int | None, *, goes_on: bool
+) -> None:
+    """The answer was lost, or the process died: the next try meets what the first one has made."""
+    busy = Refused("in use", code=code)
+    source = cap_event_source.change(hog(), SQS, 250, 841.0)
+    assert source is not None
+    changes: list[CapConcurrency | CapEventSource] = [source]
+    changes += [cap()] if code == "ResourceConflictException" else []
+    for change in changes:
+        actor = FakeActor(
+            reservations={} if found is None else {"hog": found},
+            sources={"u1": replace(SQS, maximum_concurrency=found)},
+            said={"set_event_source": [busy], "set_reserved": [busy]},
+        )
+        if goes_on:
+            assert actions.apply(change, observer(), actor, None) == change
+            assert actions.give_back(change, actor).kind == "given-back"
+        else:
+            with pytest.raises(Refused) as told:
+                actions.apply(change, observer(), actor, None)
+            assert told.value.code == code
+            assert actor.made == []
+
+
+@pytest.mark.parametrize(("found", "may_go_on"), [(None, True), (250, True), (100, False), (251, False)])
+def test_a_second_try_at_an_event_source_starts_from_the_value_before_or_from_ours(
+    found: int | None, *, may_go_on: bool
+) -> None:
+    """What somebody set between the tries is not overwritten."""
+    change = cap_event_source.change(hog(), SQS, 250, 841.0)
+    assert change is not None
+    actor = FakeActor(sources={"u1": replace(SQS, maximum_concurrency=found)})
+    if may_go_on:
+        actions.compare_again(change, actor)
+    else:
+        with pytest.raises(Drifted):
+            actions.compare_again(change, actor)
+
+
 PROVISIONED_TEXT = (
     " ReservedConcurrentExecutions  250 should not be lower than function's total provisioned concurrency [{}]."
 )
@@ -356,6 +457,8 @@ KAFKA = EventSource(uuid="u1", kind=SourceKind.KAFKA, source_arn="arn", maximum_
         pytest.param(replace(SQS, maximum_concurrency=250), 250, None, None, None, id="at the cap already"),
         pytest.param(PROVISIONED_SQS, 250, "MaximumPollers", 100, 25, id="pollers of a queue"),
         pytest.param(PROVISIONED_SQS, 10, "MaximumPollers", 100, 5, id="never below the minimum pollers"),
+        pytest.param(PROVISIONED_SQS, 241, "MaximumPollers", 100, 25, id="the last poller is not full"),
+        pytest.param(PROVISIONED_SQS, 240, "MaximumPollers", 100, 24, id="the last poller is full"),
         pytest.param(KAFKA, 250, "MaximumPollers", 100, 50, id="pollers of Kafka"),
         pytest.param(STREAM, 250, "ParallelizationFactor", 10, 2, id="a stream"),
         pytest.param(STREAM, 1, "ParallelizationFactor", 10, 1, id="a stream is never stopped"),

@@ -147,6 +147,7 @@ def test_only_an_operators_fix_may_change_anything(asked: Asked, person: Person,
         ("checkout", FunctionSubject(function="checkout")),
         ("function/checkout", FunctionSubject(function="checkout")),
         (arn_of("checkout") + ":live", FunctionSubject(function="checkout")),
+        (f"{ACCOUNT}:function:checkout", FunctionSubject(function="checkout")),
     ],
 )
 def test_a_resource_may_be_named_in_any_usual_way(resource: str, subject: Subject) -> None:
@@ -172,8 +173,10 @@ def test_a_name_no_table_can_have_may_still_be_a_functions(resource: str) -> Non
         f"arn:aws:lambda:{REGION}:999900001111:function:checkout",
         f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:checkout",
         f"arn:aws:dynamodb:{REGION}:999900001111:table/dagy-runs",
+        "999900001111:function:checkout",
+        "999900001111:function:checkout:live",
     ],
-    ids=["another account", "another Region", "another account's table"],
+    ids=["another account", "another Region", "another account's table", "partial ARN", "partial ARN of an alias"],
 )
 def test_an_arn_of_somewhere_else_is_not_taken_for_the_same_name_here(resource: str) -> None:
     """The function of that name in this account is another function."""

@@ -45,7 +45,10 @@ class Night:
             assert isinstance(self.incidents.open_or_join(one, f"k{number}"), Opened)
 
     def sweep(self) -> Swept:
-        ports = Ports(
+        return sweep(self.ports(), self.starter)
+
+    def ports(self) -> Ports:
+        return Ports(
             accounts=FakeAccounts(observer(), self.actor),
             incidents=self.incidents,
             backfills=None,
@@ -53,7 +56,6 @@ class Night:
             pager=self.pager,
             clock=self.clock,
         )
-        return sweep(ports, self.starter)
 
     def record(self, incident_id: str = "INC-TEST0001") -> Incident:
         found = self.incidents.load(incident_id)

@@ -147,9 +147,10 @@ def _commands(elements: Sequence[object]) -> Iterator[str]:
     for element in elements:
         if not isinstance(element, Mapping):
             continue
-        action, incident = element.get("action_id"), str(element.get("value", "")).split(":")[0]
-        if action in ("approve", "reject"):
-            yield f"To {action}, run `unthrottle {action} {incident}` in a terminal."
+        action, value = element.get("action_id"), str(element.get("value", ""))
+        incident = value.split(":", maxsplit=1)[0]
+        if action in ("approve", "reject"):  # with the version that is seen here: a yes is to this change and no other
+            yield f"To {action}, run `unthrottle {action} {value}` in a terminal."
         elif action in ("snooze", "revert", "keep"):
             yield f"To {action}, type `/unthrottle {action} {incident}`."
         elif action == "keep-24h":

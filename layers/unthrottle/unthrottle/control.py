@@ -173,7 +173,7 @@ class Control:
         if not is_waiting:
             return f"{incident_id} is not waiting for that now: {stands(incident)} Nothing was changed."
         if question is not None and version is not None and version != question.version:
-            return f"That button is from an earlier state of {incident_id}: {stands(incident)} Nothing was changed."
+            return f"That is from an earlier state of {incident_id}: {stands(incident)} Nothing was changed."
         if do == "snooze" and incident.why_no_snooze:
             return f"{incident_id} cannot be snoozed: {incident.why_no_snooze} Nothing was changed."
         if question is None:

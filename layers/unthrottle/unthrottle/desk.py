@@ -5,27 +5,33 @@ why, is in `workflow.py`.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from unthrottle import actions, outbox
-from unthrottle.actions.outcome import GiveBack
-from unthrottle.errors import Conflict, Drifted, Refused, StepFailed
+from unthrottle.actions.outcome import GiveBack, LeftAlone
+from unthrottle.errors import Conflict, Drifted, NotFound, Refused, StepFailed
 from unthrottle.evidence.read_pool import is_own
 from unthrottle.guardrails import Context, judge
 from unthrottle.incident import AppliedChange, Incident, Reason, Verdict, Wish
 from unthrottle.look import Seen, look, redraw, unread
 from unthrottle.plan import Change
-from unthrottle.ports import Observer, Ports, Run
+from unthrottle.ports import Actor, Observer, Ports, Run
 from unthrottle.pressure import Pressure, pressure_on
 from unthrottle.records import CLOSED_ELSEWHERE, Done
 from unthrottle.report.picture import Picture
-from unthrottle.settings import Settings
+from unthrottle.settings import Mode, Settings
 from unthrottle.symptom import judge_symptom
 from unthrottle.telling import Telling
 from unthrottle.verification import Judgement
 
 log = logging.getLogger("unthrottle")
+
+MAY_ACT = frozenset({Mode.AUTO, Mode.APPROVE})
+"""The modes in which anything may be changed at all."""
+AT_ONCE = timedelta(seconds=4)
+"""How soon after the last look at the target its change is made; a second try, or another process, comes later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +45,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A change that is in force, or None."""
+    """A change that is in force, or None. `is_missing`: the table, function or event source is not there any more."""
 
     made: AppliedChange | None
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +156,15 @@ class Desk(Telling):
         All in one write. The lease begins anew once the change is verified; until then this is its end.
 
         Raises StepFailed with code Busy when another incident holds a resource, OverBudget when others have spent the
-        budget since it was judged.
+        budget since it was judged, and mode where nothing may be changed: whoever gets here must have asked before.
         """
         budget = self._settings.max_actions_per_hour
 
         def work() -> Incident:
+            if incident.mode not in MAY_ACT:
+                raise Refused(
+                    f"The mode is {incident.mode.value}, in which nothing is changed. Nothing was changed.", code="mode"
+                )
             now = self._ports.clock.now()
             minutes = incident.plan.lease_minutes if incident.plan else None
             intended = replace(incident, lease_until=now + timedelta(minutes=minutes) if minutes else None)
@@ -175,10 +186,10 @@ class Desk(Telling):
 
         return self._run.step(self._name("record"), work, Incident)
 
-    def compare(self, incident: Incident, change: Change) -> None:
+    def compare(self, incident: Incident, change: Change) -> datetime:
         """Look once more right before the change: is acting still allowed, and is the target what the diagnosis saw?
 
-        Whether it is allowed is asked again in `apply`, which a process that died may come to much later.
+        Both are asked again in `apply`, which a process that died may come to much later. Returns when it was looked.
 
         Raises StepFailed with the guardrail as its code: paused, freeze, changed-since, change-in-progress.
         """
@@ -189,7 +200,7 @@ class Desk(Telling):
             actions.compare(change, actor, self._ports.backfills)
             return Done(at=self._ports.clock.now())
 
-        self._run.step(self._name("compare"), work, Done)
+        return self._run.step(self._name("compare"), work, Done).at
 
     def _still_allowed(self, incident: Incident) -> None:
         now = self._ports.clock.now()
@@ -205,11 +216,13 @@ class Desk(Telling):
                 "The change calendar closed just before acting. Nothing more was changed.", guardrail="freeze"
             )
 
-    def apply(self, incident: Incident, change: Change) -> AppliedChange:
+    def apply(self, incident: Incident, change: Change, compared_at: datetime) -> AppliedChange:
         """Make one change. Raises StepFailed when it was refused.
 
         A process that died in here is followed by another, perhaps long after: the sweep may have given the change back and
-        closed the incident meanwhile, and it must not be made again.
+        closed the incident meanwhile, and it must not be made again; or a person may have set the target otherwise. So
+        whoever comes later than right after `compared_at` looks again, and goes on only from the before-state, or from the
+        after-state that an earlier try of its own has made.
         """
 
         def work() -> AppliedChange:
@@ -218,21 +231,44 @@ class Desk(Telling):
                 raise Refused(f"{incident.id} was closed by the sweep. Nothing was changed.", code=CLOSED_ELSEWHERE)
             self._still_allowed(incident)
             actor = self._ports.accounts.act(incident.account, incident.region, incident.id)
+            if self._ports.clock.now() - compared_at > AT_ONCE:
+                actions.compare_again(change, actor)
             made = actions.apply(change, self._observer(incident), actor, self._ports.backfills)
             log.info("action.applied", extra={"incident_id": incident.id, "target": change.target})
             return AppliedChange(change=made, at=self._ports.clock.now())
 
         return self._run.step(self._name("act"), work, AppliedChange)
 
-    def is_in_force(self, incident: Incident, change: Change) -> AppliedChange | None:
-        """Say whether a change whose answer never came was made after all. Raises StepFailed where it cannot be read."""
+    def made_after_all(self, incident: Incident, change: Change) -> AppliedChange | None:
+        """Find a change whose answer never came, as it was made; None: it was not. Raises StepFailed if it cannot be read."""
+        return self._found(incident, "made-after-all", lambda actor: actions.made_after_all(change, actor)).made
 
+    def is_in_force(self, incident: Incident, change: Change) -> bool:
+        """Say whether a change on record is still there. Raises StepFailed where it cannot be read.
+
+        Of what is not there any more nothing is in force.
+        """
+        return self._still(incident, change).made is not None
+
+    def is_missing(self, incident: Incident, change: Change) -> bool:
+        """Say whether the target of a change is not there any more. Raises StepFailed where it cannot be read."""
+        return self._still(incident, change).is_missing
+
+    def _still(self, incident: Incident, change: Change) -> Found:
+        return self._found(
+            incident, "still-in-force", lambda actor: change if actions.is_in_force(change, actor) else None
+        )
+
+    def _found(self, incident: Incident, name: str, read: Callable[[Actor], Change | None]) -> Found:
         def work() -> Found:
             actor = self._ports.accounts.act(incident.account, incident.region, incident.id)
-            made = AppliedChange(change=change, at=self._ports.clock.now())
-            return Found(made=made if actions.is_in_force(change, actor) else None)
+            try:
+                made = read(actor)
+            except NotFound:
+                return Found(made=None, is_missing=True)
+            return Found(made=None if made is None else AppliedChange(change=made, at=self._ports.clock.now()))
 
-        return self._run.step(self._name("made-after-all"), work, Found).made
+        return self._run.step(self._name(name), work, Found)
 
     # --- verify, hold, give back ---
 
@@ -285,14 +321,17 @@ class Desk(Telling):
             return Pressure(is_gone=False, because=str(failure))
 
     def give_back(self, incident: Incident, change: Change) -> GiveBack:
-        """Put one change back if it is still ours. Raises StepFailed when AWS refuses."""
+        """Put one change back if it is still ours and its target still there. Raises StepFailed when AWS refuses."""
 
         def work() -> Returned:
             stored = self._ports.incidents.load(incident.id)
             if stored is not None:  # a process that died in here is followed by another, perhaps after the sweep
                 self._not_taken_over(stored)
             actor = self._ports.accounts.act(incident.account, incident.region, incident.id)
-            return Returned(result=actions.give_back(change, actor))
+            try:
+                return Returned(result=actions.give_back(change, actor))
+            except NotFound as error:  # deleted or renamed meanwhile: nobody can give it back, however often they try
+                return Returned(result=LeftAlone(found=f"{change.target} is not there any more ({error.code})"))
 
         return self._run.step(self._name("give-back"), work, Returned).result
 

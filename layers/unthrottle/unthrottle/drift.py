@@ -5,16 +5,14 @@ the incident stays open, so that later alarms of the same symptom join it and do
 """
 
 import logging
-from dataclasses import replace
 from datetime import datetime
 
 from unthrottle import actions, outbox
-from unthrottle.chat import ChatError
 from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
 from unthrottle.incident import Incident
 from unthrottle.plan import CancelBackfill, Change, RaiseCapacity
 from unthrottle.ports import Actor, Ports
-from unthrottle.report.moments import Step, head, message
+from unthrottle.report.moments import Step
 
 log = logging.getLogger("unthrottle")
 
@@ -38,7 +36,8 @@ def notice(ports: Ports, incident: Incident, now: datetime) -> bool:
         "incident stays open until then."
     )
     try:
-        _tell(ports, ports.incidents.save(incident.told(now, SEEN, why)), why)
+        seen = ports.incidents.save(incident.told(now, SEEN, why))
+        outbox.tell_asleep(ports, seen, Step.DRIFTED, why)
     except Conflict:
         log.info("drift.conflict", extra={"incident_id": incident.id})
         return False
@@ -69,26 +68,3 @@ def _is_there(change: Change, actor: Actor) -> bool:
         return actions.is_in_force(change, actor)
     except NotFound:
         return False
-
-
-def _tell(ports: Ports, incident: Incident, why: str) -> None:
-    """Report it in the thread; where Slack does not take it, page a person and keep it for later."""
-    chat = ports.chat_of(incident)
-    refused = "it is not set up" if chat is None else "it has not taken the reports before this one either"
-    if chat is not None and not incident.outbox:
-        numbered = replace(incident, reports=incident.reports + 1)
-        line = message(numbered, Step.DRIFTED, detail=why, number=numbered.reports)
-        try:
-            shown = outbox.show_head(chat, numbered, head(numbered, Step.DRIFTED), ports.incidents.save)
-            chat.post(line.text, line.blocks, thread_ts=shown.head, broadcast=line.broadcast)
-        except ChatError as error:
-            refused = str(error)
-        else:
-            ports.incidents.save(shown)
-            return
-    try:
-        told = outbox.page_instead(ports, incident, Step.DRIFTED, why, refused)
-    except (Refused, TryAgain) as error:
-        log.error("drift.not-paged", extra={"incident_id": incident.id, "error": str(error)})
-        return
-    ports.incidents.save(told)

@@ -14,6 +14,7 @@ from unthrottle.incident import Decision, Reason, Verdict
 from unthrottle.plan import CancelBackfill, CapConcurrency, CapEventSource, Plan, SwitchToOnDemand
 from unthrottle.ports import Ledger
 from unthrottle.settings import Mode, Settings, WhenSlackIsDown
+from unthrottle.tags import is_protected
 
 STALE_AFTER = timedelta(minutes=10)
 """Evidence older than this at the time of judging is not acted on; CloudWatch itself is a few minutes late."""
@@ -92,7 +93,7 @@ def _mode(plan: Plan, context: Context) -> Iterator[Objection]:
 def _protected(plan: Plan, context: Context) -> Iterator[Objection]:
     key = f"{context.settings.tag_prefix}:protected"
     for change in plan.changes:
-        if change.tags.get(key, "false").strip().lower() not in {"false", "no", "0", ""}:
+        if is_protected(change.tags, context.settings):
             yield Denied(text=f"{change.target} is protected by its tag {key}. A person must decide.")
 
 

@@ -112,11 +112,15 @@ def _asked(
 def _has_drifted(desk: Desk, incident: Incident) -> bool:
     """Say whether none of the changes is in force any more. What cannot be read counts as in force.
 
-    Raised numbers count as well: autoscaling moves them all the time, and giving them back compares for itself.
+    Raised numbers count as well, while their table is there: autoscaling moves them all the time, and giving them back
+    compares for itself.
     """
     for made in incident.applied:
         try:
-            if isinstance(made.change, RaiseCapacity) or desk.is_in_force(incident, made.change) is not None:
+            if isinstance(made.change, RaiseCapacity):
+                if not desk.is_missing(incident, made.change):
+                    return False
+            elif desk.is_in_force(incident, made.change):
                 return False
         except StepFailed:
             return False
@@ -179,10 +183,12 @@ def _all_back(desk: Desk, incident: Incident, why: str) -> Incident:
     """Put every change back, newest first, where the value is still ours; tell, don't touch, where it is not."""
     told: list[str] = []
     alone: list[str] = []
+    beside: list[str] = []
     for made in reversed(incident.applied):
         incident, result = _put_back(desk, incident, made.change)
         if isinstance(result, GivenBack):
             told.append(result.detail)
+            beside.extend(result.left)
         elif isinstance(result, LeftAlone):
             alone.append(result.found)
         elif isinstance(result, Wish):
@@ -200,7 +206,7 @@ def _all_back(desk: Desk, incident: Incident, why: str) -> Incident:
                 replace(found, reverted_at=now).now(Status.REVERTED).told(now, "action.reverted", f"{detail} ({why})")
             ),
         )
-        return desk.tell(incident, Step.REVERTED, "; ".join((*alone, why)))
+        return desk.tell(incident, Step.REVERTED, "; ".join((*beside, *alone, why)))
     incident = desk.change(
         incident, "left-alone", lambda found, now: found.now(Status.KEPT).told(now, "lease.drifted", detail)
     )
@@ -237,6 +243,6 @@ def _put_back(desk: Desk, incident: Incident, change: Change) -> tuple[Incident,
 def _is_ours(desk: Desk, incident: Incident, change: Change) -> bool:
     """Say whether the change is in force just before it is given back: who then finds the before-state has put it there."""
     try:
-        return desk.is_in_force(incident, change) is not None
+        return desk.is_in_force(incident, change)
     except StepFailed:
         return False

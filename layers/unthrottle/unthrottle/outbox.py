@@ -22,7 +22,7 @@ log = logging.getLogger("unthrottle")
 Save = Callable[[Incident, int], Incident]
 """Write a record from which the report of this number was taken, because Slack has it now; 0: none was taken yet."""
 
-BY_THE_SWEEP = ("sweep.", "report.late", "lease.drift-seen")
+BY_THE_SWEEP = ("sweep.", "report.late", "lease.drift-seen", "lease.symptom-returned")
 """How lines of the story begin that the sweep writes while the workflow sleeps; the workflow's next write keeps them."""
 ASLEEP_AFTER = timedelta(minutes=3)
 """A workflow whose last line is older sleeps or waits: until then it delivers by itself, and is not disturbed."""
@@ -32,11 +32,15 @@ TOKEN_CHECK_HOUR = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What Slack has not taken yet: how many reports, and how long the oldest has waited. `late`: delivered just now."""
+    """What Slack has not taken yet: how many reports, and how long the oldest has waited. `late`: delivered just now.
+
+    `failed` names the incidents whose record could not be written, so that nobody knows what was delivered.
+    """
 
     unsent: int = 0
     oldest_s: int = 0
     late: int = 0
+    failed: tuple[str, ...] = ()
 
 
 # --- in the workflow --------------------------------------------------------------------------------------------
@@ -145,6 +149,33 @@ def as_posted(incident: Incident, stored: Incident | None) -> Incident:
 # --- in the sweep -----------------------------------------------------------------------------------------------
 
 
+def tell_asleep(ports: Ports, incident: Incident, step: Step, why: str, *, is_paged: bool = False) -> None:
+    """Report a step in the thread while the workflow sleeps, and write the record. Raises what the state table raises.
+
+    Where Slack does not take it, a person is paged, unless that was done, and it is kept for later even if that fails, too.
+    """
+    chat = ports.chat_of(incident)
+    refused = "it is not set up" if chat is None else "it has not taken the reports before this one either"
+    if chat is not None and not incident.outbox:
+        numbered = replace(incident, reports=incident.reports + 1)
+        line = message(numbered, step, detail=why, number=numbered.reports)
+        try:
+            shown = show_head(chat, numbered, head(numbered, step), ports.incidents.save)
+            chat.post(line.text, line.blocks, thread_ts=shown.head, broadcast=line.broadcast)
+        except ChatError as error:
+            refused = str(error)
+        else:
+            ports.incidents.save(shown)
+            return
+    waiting = kept(incident, step, why, ports.clock.now())
+    if not is_paged:
+        try:
+            waiting = page_instead(ports, incident, step, why, refused)
+        except (Refused, TryAgain) as error:
+            log.error("report.not-paged", extra={"incident_id": incident.id, "step": step.value, "error": str(error)})
+    ports.incidents.save(waiting)
+
+
 def deliver_all(ports: Ports, still_open: Sequence[Incident] | None = None) -> Backlog:
     """Deliver what waits in any incident, open or closed, whose workflow does not do it itself just now.
 
@@ -155,14 +186,20 @@ def deliver_all(ports: Ports, still_open: Sequence[Incident] | None = None) -> B
     found = [one for one in (*listed, *ports.incidents.untold()) if one.outbox]
     late = 0
     left: list[Unsent] = []
+    failed: list[str] = []
     for incident in found:
         after = incident
         if not incident.is_open or now - _last_line(incident) > ASLEEP_AFTER:
-            after = deliver_late(ports, incident, lambda record, sent: _save(ports, record, sent))
+            try:
+                after = deliver_late(ports, incident, lambda record, sent: _save(ports, record, sent))
+            except (Refused, TryAgain) as error:  # one record that cannot be written keeps nobody else's report back
+                log.error("outbox.failed", extra={"incident_id": incident.id, "error": str(error)})
+                failed.append(incident.id)
         late += len(incident.outbox) - len(after.outbox)
         left.extend(after.outbox)
     oldest = min((unsent.at for unsent in left), default=now)
-    backlog = Backlog(unsent=len(left), oldest_s=int((now - oldest).total_seconds()), late=late)
+    age_s = int((now - oldest).total_seconds())
+    backlog = Backlog(unsent=len(left), oldest_s=age_s, late=late, failed=tuple(failed))
     if found:
         log.info("outbox.swept", extra={"unsent": backlog.unsent, "oldest_s": backlog.oldest_s, "late": backlog.late})
     return backlog

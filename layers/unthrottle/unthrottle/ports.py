@@ -213,6 +213,9 @@ class Actor(Protocol):
         `from_on_demand` True also sets BillingMode PROVISIONED, with numbers for the table and every index.
         """
 
+    def scaling_targets(self, table: str) -> tuple[ScalingTarget, ...]:
+        """Read the autoscaling bounds of a table and its indexes."""
+
     def set_scaling(self, table: str, targets: Sequence[ScalingTarget]) -> None:
         """Register scalable targets with these bounds."""
 

@@ -4,10 +4,10 @@ Only a function of the stack is let into a member account, so this runs in one o
 role, and takes the Actor role without using it. Changes nothing and writes nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from unthrottle.errors import Refused, TryAgain
+from unthrottle.errors import NotFound, Refused, TryAgain
 from unthrottle.ports import Accounts
 
 SOURCE, ASKED = "unthrottle", "Reach"
@@ -27,10 +27,17 @@ def question(skip: int) -> dict[str, Any]:
     return {"source": SOURCE, "detail-type": ASKED, "detail": {"skip": skip}}
 
 
-def reach(accounts: Accounts, places: Sequence[tuple[str, str]], asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+def reach(
+    accounts: Accounts,
+    places: Sequence[tuple[str, str]],
+    asked: Mapping[str, Any],
+    *,
+    any_function: Callable[[str, str], str | None],
+) -> list[dict[str, Any]]:
     """Try both roles in the next few accounts and Regions; none are left when the answer is empty.
 
-    `observer` and `actor` of an answer are empty where it works, else they say why not.
+    `observer` and `actor` of an answer are empty where it works, else they say why not. `any_function` names a function of an
+    account and Region, None where there is none: its tags must be shown, or no function could be told from a protected one.
     """
     detail = asked.get("detail")
     skip = detail.get("skip") if isinstance(detail, Mapping) else None
@@ -39,18 +46,23 @@ def reach(accounts: Accounts, places: Sequence[tuple[str, str]], asked: Mapping[
         {
             "account": account,
             "region": region,
-            "observer": _why_not_look(accounts, account, region),
+            "observer": _why_not_look(accounts, account, region, any_function),
             "actor": _why_not_change(accounts, account, region),
         }
         for account, region in places[first : first + AT_ONCE]
     ]
 
 
-def _why_not_look(accounts: Accounts, account: str, region: str) -> str:
+def _why_not_look(accounts: Accounts, account: str, region: str, any_function: Callable[[str, str], str | None]) -> str:
     try:
         observer = accounts.observe(account, region, SESSION)
         observer.functions.account()
         observer.alarms.firing()
+        name = any_function(account, region)
+        if name is not None:
+            observer.functions.describe(name)
+    except NotFound:  # it was deleted in between
+        return ""
     except (Refused, TryAgain) as error:
         return str(error)
     return ""

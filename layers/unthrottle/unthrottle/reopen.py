@@ -2,7 +2,8 @@
 
 CloudWatch speaks only when an alarm changes its state: an event that was lost, a workflow that failed, an incident that was
 closed too early, all stay silent for as long as the symptom lasts. Where a person knows already (paged, rejected, kept), it
-comes back much later, so that nobody is told the same every five minutes.
+comes back much later, so that nobody is told the same every five minutes. What a ring means for an incident whose change is in
+force, `returned` knows.
 """
 
 import logging
@@ -51,13 +52,15 @@ def reopen(
     *,
     still_open: Sequence[Incident] | None = None,
     unreadable: Callable[[Place, str], object] = lambda _place, _why: None,
+    at_it: Callable[[Incident, FiringAlarm], object] = lambda _incident, _alarm: None,
 ) -> tuple[str, ...]:
     """Open an incident for each alarm that is in ALARM and that nobody is at work on. Returns their ids.
 
     *still_open* are the open incidents, where they were listed just now. An account that cannot be read is logged, and
-    told to *unreadable* with the reason; the others go on.
+    told to *unreadable* with the reason; the others go on. *at_it* is given each open incident for which an alarm rings
+    that says that somebody suffers; where its record cannot be written, that is logged.
     """
-    at_work: frozenset[str] | None = None if still_open is None else _marks(still_open)
+    at_work: dict[str, Incident] | None = None if still_open is None else _by_mark(still_open)
     known: dict[str, Incident] | None = None
     opened: list[str] = []
     for place in places:
@@ -70,12 +73,16 @@ def reopen(
             unreadable(place, str(error))
             continue
         for alarm, trigger in _triggers(found, place, now):
-            if now - alarm.since < GIVE_INTAKE or len(opened) >= MOST_AT_ONCE:
+            if now - alarm.since < GIVE_INTAKE:
                 continue
             marks = [fingerprint(trigger.account, trigger.region, subject) for subject in trigger.subjects]
             if at_work is None:  # read only where it is needed: most of the time no alarm rings
-                at_work = _marks(incidents.open_incidents())
-            if at_work.issuperset(marks):
+                at_work = _by_mark(incidents.open_incidents())
+            if not trigger.is_early_warning:
+                _look_in(at_it, [at_work[mark] for mark in marks if mark in at_work], alarm)
+            if at_work.keys() >= set(marks):
+                continue
+            if len(opened) >= MOST_AT_ONCE:
                 continue
             if known is None:  # nor is one that rings mostly left alone
                 known = _newest_by_fingerprint(incidents, now - A_PERSON_KNOWS)
@@ -101,8 +108,16 @@ def tell_unreadable(pager: Pager, found: Mapping[Place, str]) -> None:
         log.error("reopen.not-paged", extra={"accounts": len(found), "error": str(error)})
 
 
-def _marks(still_open: Iterable[Incident]) -> frozenset[str]:
-    return frozenset(incident.fingerprint for incident in still_open)
+def _by_mark(still_open: Iterable[Incident]) -> dict[str, Incident]:
+    return {incident.fingerprint: incident for incident in still_open}
+
+
+def _look_in(at_it: Callable[[Incident, FiringAlarm], object], found: Iterable[Incident], alarm: FiringAlarm) -> None:
+    for incident in found:
+        try:
+            at_it(incident, alarm)
+        except (Refused, TryAgain) as error:  # the next sweep looks again; the other alarms must not wait for it
+            log.error("reopen.not-told", extra={"incident_id": incident.id, "error": str(error)})
 
 
 def _newest_by_fingerprint(incidents: Incidents, since: datetime) -> dict[str, Incident]:

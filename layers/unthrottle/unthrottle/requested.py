@@ -72,6 +72,8 @@ class Requests:
             known = next(
                 (one for one in self._incidents.open_incidents() if one.fingerprint == incident.fingerprint), None
             )
+            if known is not None and known.is_in_force and known.recovered_at is not None:
+                known = None  # it only waits for the end of its lease: what is wrong now may be something else
             if known is not None:
                 return f"{known.id} is open for this already: {stands(known)} Its thread has what is known."
             incident = replace(incident, fingerprint=f"{incident.fingerprint}/look/{incident.id}")
@@ -128,6 +130,11 @@ class Requests:
 
 
 def _is_elsewhere(resource: str, account: str, region: str) -> bool:
-    """Say whether an ARN names another account or Region: the same name here is another resource."""
+    """Say whether an ARN, or a partial one, names another account or Region: the same name here is another resource.
+
+    Lambda takes `123456789012:function:name` for a function (Lambda API, FunctionName).
+    """
     parts = resource.split(":")
-    return parts[0] == "arn" and len(parts) > 5 and (parts[3], parts[4]) != (region, account)
+    if parts[0] == "arn":
+        return len(parts) > 5 and (parts[3], parts[4]) != (region, account)
+    return len(parts) > 2 and parts[1] == "function" and parts[0] != account

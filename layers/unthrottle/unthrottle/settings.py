@@ -156,17 +156,25 @@ def _list_of(pattern: str, allowed: str) -> Callable[[str], tuple[str, ...]]:
     return parse
 
 
+_CHANNEL = r"[CG][A-Z0-9]{2,20}"
+_CHANNEL_ID = "in Slack at the bottom of the channel's details; messages cannot be updated by a name such as #ops"
+_LOOPBACK = r"http://(127\.0\.0\.1|localhost)"
+"""Without TLS the token reaches this computer only, as in a rehearsal."""
 _ARN = r"|arn:aws[a-z-]*:{service}:[a-z0-9-]*:[0-9]{{12}}:.+"
 
 _PARSERS: dict[str, Callable[[str], object]] = {
     "Mode": lambda value: Mode(_choice("dry-run", "approve", "auto")(value)),
-    "SlackChannel": _text(r"|[CGD][A-Z0-9]{2,20}|#?[a-z0-9._-]{1,80}", "write a channel id such as C0123ABCD"),
+    "SlackChannel": _text(rf"|{_CHANNEL}", f"write the channel's id such as C0123ABCD, {_CHANNEL_ID}"),
     "SlackChannels": _list_of(
-        r"[0-9]{12}(/[a-z]{2}(-[a-z]+)+-[0-9])?=([CGD][A-Z0-9]{2,20}|#?[a-z0-9._-]{1,80})",
-        "write account=channel or account/Region=channel, separated by commas, e.g. 222222222222/eu-west-1=C0123ABCD",
+        rf"[0-9]{{12}}(/[a-z]{{2}}(-[a-z]+)+-[0-9])?={_CHANNEL}",
+        "write account=channel or account/Region=channel, separated by commas, e.g. 222222222222/eu-west-1=C0123ABCD; "
+        f"the channel's id stands {_CHANNEL_ID}",
     ),
     "SlackSecretArn": _text(_ARN.format(service="secretsmanager"), "write the ARN of a Secrets Manager secret"),
-    "DagyApiUrl": _text(r"|https?://[A-Za-z0-9._:/-]{1,250}", "write an http(s) address without query or user name"),
+    "DagyApiUrl": _text(
+        rf"|(https://[A-Za-z0-9._-]{{1,200}}|{_LOOPBACK})(:[0-9]{{1,5}})?(/[A-Za-z0-9._/-]{{0,200}})?",
+        "write an https address without query or user name: dagy's token must not travel in clear text",
+    ),
     "DagySecretArn": _text(_ARN.format(service="secretsmanager"), "write the ARN of a Secrets Manager secret"),
     "TablePrefix": _text(r"[A-Za-z0-9_.-]{0,200}", "write the first letters of dagy's table names, e.g. dagy-"),
     "MaxPoolShare": _whole(1, 90, "percent"),

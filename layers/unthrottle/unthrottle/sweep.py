@@ -8,10 +8,11 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Literal, get_args
 
 from unthrottle import actions, drift, outbox
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone, NotYet
-from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
+from unthrottle.errors import BadInput, Conflict, NotFound, Refused, TryAgain
 from unthrottle.incident import Incident, Outcome, Settling, Status, Wish
 from unthrottle.plan import CapEventSource, Change
 from unthrottle.ports import Ports, Starter
@@ -19,6 +20,8 @@ from unthrottle.report.page import page
 
 log = logging.getLogger("unthrottle")
 
+Did = Literal["started", "given_back", "left", "drifted", "failed"]
+"""What became of one incident, by the name of the list that it is put on."""
 SWEEP_EVERY = timedelta(minutes=5)
 """How often the schedule in template.yaml runs this."""
 OVERDUE_AFTER = timedelta(minutes=15)
@@ -33,7 +36,9 @@ WISH_AFTER = timedelta(minutes=10)
 """How long what a person asked for may lie there: a workflow that lives reads it within a minute or two."""
 AT_IT_FOR = 2 * SWEEP_EVERY
 """How long an incident is left to whoever began to end it: longer than a sweep may run, or a step of a workflow. Then it died."""
-TRIED = frozenset({"sweep.not-yet", "lease.give-back-later"})
+NOT_YET = "sweep.not-yet"
+"""The line of the story that says that a change cannot be given back now."""
+TRIED = frozenset({NOT_YET, "lease.give-back-later"})
 """Lines of the story after which a change may have been given back by a call whose answer never came."""
 PAGE_AGAIN = timedelta(hours=1)
 """How often a give-back that cannot be done is told again."""
@@ -41,48 +46,71 @@ PAGE_AGAIN = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What one sweep found and did, by incident id."""
+    """What one sweep found and did, by incident id. `failed`: those whose records could not be read or written."""
 
     looked_at: int
     started: tuple[str, ...] = ()
     given_back: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     drifted: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
     backlog: outbox.Backlog = field(default_factory=outbox.Backlog)
 
     @property
     def has_changed(self) -> bool:
         """Whether any record may differ from what was listed before."""
-        return bool(self.started or self.given_back or self.left or self.drifted)
+        return bool(self.started or self.given_back or self.left or self.drifted or self.failed)
+
+    def complain(self) -> None:
+        """Raise TryAgain where an incident could not be swept: called at the end of all, so that the errors' alarm rings."""
+        failed = sorted({*self.failed, *self.backlog.failed})
+        if failed:
+            raise TryAgain(
+                f"Could not read or write {len(failed)} incidents: {', '.join(failed[:20])}. All others were swept. The log "
+                "says why (sweep.failed, outbox.failed); the next sweep tries again."
+            )
 
 
 def sweep(ports: Ports, starter: Starter, found: Sequence[Incident] | None = None) -> Swept:
-    """Look at every open incident once. *found* are the open incidents, where they were listed just now."""
+    """Look at every open incident once. *found* are the open incidents, where they were listed just now.
+
+    One that cannot be read or written is logged and named, and keeps nobody else's change in force: see `Swept.complain`.
+    """
     now = ports.clock.now()
-    started: list[str] = []
-    given: list[str] = []
-    left: list[str] = []
-    drifted: list[str] = []
+    done: dict[Did, list[str]] = {did: [] for did in get_args(Did)}
     found = ports.incidents.open_incidents() if found is None else found
     for incident in found:
-        end = _end_of(incident, now)
-        if end is not None:
-            mine = _taken_over(ports, incident, now)
-            (given if mine is not None and end(ports, mine, now) else left).append(incident.id)
-        elif _is_silent(incident, now):
-            starter.start(incident.id)
-            started.append(incident.id)
-        elif drift.notice(ports, incident, now):
-            drifted.append(incident.id)
-    log.info("sweep.done", extra={"open": len(found), "started": started, "given_back": given, "left": left})
+        what: Did | None
+        try:
+            what = _sweep_one(ports, starter, incident, now)
+        except (BadInput, Refused, TryAgain) as error:
+            log.error("sweep.failed", extra={"incident_id": incident.id, "error": str(error)})
+            what = "failed"
+        if what is not None:
+            done[what].append(incident.id)
     swept = Swept(
         looked_at=len(found),
-        started=tuple(started),
-        given_back=tuple(given),
-        left=tuple(left),
-        drifted=tuple(drifted),
+        started=tuple(done["started"]),
+        given_back=tuple(done["given_back"]),
+        left=tuple(done["left"]),
+        drifted=tuple(done["drifted"]),
+        failed=tuple(done["failed"]),
     )
+    told = {"started": swept.started, "given_back": swept.given_back, "left": swept.left, "failed": swept.failed}
+    log.info("sweep.done", extra={"open": len(found), **told})
     return replace(swept, backlog=outbox.deliver_all(ports, None if swept.has_changed else found))
+
+
+def _sweep_one(ports: Ports, starter: Starter, incident: Incident, now: datetime) -> Did | None:
+    """Look at one open incident, and say what was done; None: it needs nothing."""
+    end = _end_of(incident, now)
+    if end is not None:
+        mine = _taken_over(ports, incident, now)
+        return "given_back" if mine is not None and end(ports, mine, now) else "left"
+    if _is_silent(incident, now):
+        starter.start(incident.id)
+        return "started"
+    return "drifted" if drift.notice(ports, incident, now) else None
 
 
 def _end_of(incident: Incident, now: datetime) -> Callable[[Ports, Incident, datetime], bool] | None:
@@ -177,10 +205,12 @@ def _by(wish: Wish) -> str:
 def _intended(incident: Incident) -> tuple[Change, ...]:
     """Return the changes that may be in force, newest first: those made, and those begun whose end was never written.
 
-    Giving back compares first, so one that was never made is left alone.
+    Giving back compares first, so one that was never made is left alone. Where the end was written, and it was no change,
+    what is there now is somebody else's, even if it is what was planned.
     """
     made = [item.change for item in incident.applied]
-    begun = any(moment.event == "action.intended" for moment in incident.timeline)
+    is_unknown = incident.status in {Status.NONE, Status.APPLIED}
+    begun = is_unknown and any(moment.event == "action.intended" for moment in incident.timeline)
     known = {_key(change) for change in made}
     planned = incident.plan.changes if incident.plan and begun else ()
     return tuple(reversed([*made, *(change for change in planned if _key(change) not in known)]))
@@ -252,11 +282,16 @@ def _in_words(result: GiveBack) -> str:
 
 
 def _try_later(ports: Ports, incident: Incident, now: datetime, detail: str) -> None:
-    """Leave the incident open for the next sweep, and say so: once an hour, not at every sweep."""
-    is_told = any(moment.event == "sweep.not-yet" and now - moment.at < PAGE_AGAIN for moment in incident.timeline)
+    """Leave the incident open for the next sweep, and say so: once an hour, not at every sweep.
+
+    The story keeps when it began and how it stands, so that weeks of it do not make the record too large to be written.
+    """
+    tried = [moment for moment in incident.timeline if moment.event == NOT_YET]
+    is_told = bool(tried) and now - tried[-1].at < PAGE_AGAIN
     after = replace(incident, settling=None)
     if not is_told:
-        after = replace(after, escalated=True).told(now, "sweep.not-yet", detail)
+        story = tuple(moment for moment in incident.timeline if moment not in tried[1:])
+        after = replace(after, escalated=True, timeline=story).told(now, NOT_YET, detail)
     try:
         ports.incidents.save(after)
     except Conflict:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unthrottle.settings import Settings
+from unthrottle.settings import Mode, Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +13,19 @@ class Unreadable:
 
     key: str
     value: str
+
+
+def is_protected(tags: Mapping[str, str], settings: Settings) -> bool:
+    """Say whether a resource's tag protects it from any change; any word but a no does."""
+    return tags.get(f"{settings.tag_prefix}:protected", "false").strip().lower() not in {"false", "no", "0", ""}
+
+
+def forbidden_by(tags: Mapping[str, str], settings: Settings) -> str | None:
+    """Name the tag by which a resource's owner forbids every change, or None."""
+    if is_protected(tags, settings):
+        return f"{settings.tag_prefix}:protected"
+    mode = f"{settings.tag_prefix}:mode"
+    return f"{mode}={Mode.OFF.value}" if tags.get(mode, "").strip().lower() == Mode.OFF.value else None
 
 
 def wished_maximum(tags: Mapping[str, str], settings: Settings) -> int | Unreadable | None:

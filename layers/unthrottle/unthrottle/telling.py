@@ -49,10 +49,16 @@ class Telling(Records):
 
         `expires` is when it is really over, where this wait only ends in a reminder: of an approval the time to answer, of
         a lease its end. `version`: the question was asked before under it, and is only held open; nobody is told again.
+
+        With an answer, the record's `wish` is what was wished before the question was asked. A newer one was said after the
+        answer, while that was on its way: nobody can wish what a question still waits for.
         """
         until = expires or wait
+        asked_at: datetime | None = None
 
         def submit(callback: str) -> None:
+            nonlocal asked_at
+
             def put(found: Incident, now: datetime) -> Incident:
                 question = Question(
                     about="approval" if about == "approval" else "lease",
@@ -73,11 +79,15 @@ class Telling(Records):
                 return asked.told(now, event, f"{by}until {ends:%H:%M} UTC")
 
             asked = self.change(incident, "question", put)
+            asked_at = asked.question.expires_at - until if asked.question else None
             if version is None:
                 self.tell(asked, step, detail)
 
         answer = self._run.ask(self._name(f"ask-{about}"), wait, submit)
         after = self.load(incident.id)
+        is_said_since = after.wish is not None and asked_at is not None and after.wish.at > asked_at
+        if isinstance(answer, Answered) and is_said_since:
+            after = replace(after, wish=None)
         return self.change(after, "asked", lambda found, _now: replace(found, question=None)), answer
 
     def tell(self, incident: Incident, step: Step, detail: str = "", picture: Picture | None = None) -> Incident:

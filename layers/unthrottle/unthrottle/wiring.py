@@ -47,6 +47,7 @@ class Deployment:
     dagy_timeout_s: float
     external_id: str | None = None
     ops_items: bool = False
+    partition: str = "aws"
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Deployment":
@@ -71,6 +72,7 @@ class Deployment:
             dagy_timeout_s=float(environment.get("UNTHROTTLE_DAGY_TIMEOUT_S") or 5),
             external_id=environment.get("UNTHROTTLE_EXTERNAL_ID") or None,
             ops_items=environment.get("UNTHROTTLE_OPS_ITEMS") == "true",
+            partition=environment.get("UNTHROTTLE_PARTITION") or "aws",
         )
 
 
@@ -111,6 +113,7 @@ class Wired:
             observer_role_name=self.deployment.observer_role,
             actor_role_name=self.deployment.actor_role,
             external_id=self.deployment.external_id,
+            partition=self.deployment.partition,
             clients=self.clients,
             clock=self.clock,
         )
@@ -135,14 +138,18 @@ class Wired:
 
     @cached_property
     def backfills(self) -> "Backfills | None":
-        from unthrottle.adapters.dagy import DagyBackfills
+        from unthrottle.adapters.dagy import DagyBackfills, UnusableDagy
 
         address, secret = self.settings.dagy_api_url, self.settings.dagy_secret_arn
         if not address:
             return None
-        return DagyBackfills(
-            address, lambda: self.secrets.token(secret) if secret else "", timeout_s=self.deployment.dagy_timeout_s
-        )
+        try:
+            return DagyBackfills(
+                address, lambda: self.secrets.token(secret) if secret else "", timeout_s=self.deployment.dagy_timeout_s
+            )
+        except ValueError as error:  # healing tables and functions does not wait for a correct address
+            log.error("dagy.unusable", extra={"error": str(error)})
+            return UnusableDagy(str(error))
 
     @cached_property
     def chat(self) -> "LateChat | None":

@@ -13,7 +13,7 @@ from unthrottle.answers import Answer
 from unthrottle.approval import AS_FOUND, ask, decision_of, denied_by, with_record
 from unthrottle.desk import Desk
 from unthrottle.diagnosis import Cause
-from unthrottle.errors import StepFailed, TryAgain
+from unthrottle.errors import MalformedAnswer, StepFailed, TryAgain
 from unthrottle.incident import AppliedChange, Decision, Incident, Outcome, Status
 from unthrottle.lease import by_hand, give_back, hold
 from unthrottle.look import Seen
@@ -44,9 +44,11 @@ REFUSALS = {
     "ResourceConflictException": "change-in-progress",
 }
 """Which guardrail a change met that was not made, by the code of the failure: our own look just before, or AWS's no."""
+REFUSED_RAISE = {"LimitExceededException": "table-quota"}
+"""The same where capacity was to be raised, which spends no switch: a quota of provisioned capacity is reached."""
 
 
-UNSURE = frozenset({TryAgain.code, "paused", "freeze"})
+UNSURE = frozenset({TryAgain.code, MalformedAnswer.code, "paused", "freeze"})
 """Codes after which the change may have been made: its answer never came, or it was tried before and then stopped."""
 
 
@@ -97,9 +99,12 @@ def _decide(desk: Desk, settings: Settings, seen: Seen, incident: Incident, look
         )
         return watch(desk, desk.tell(incident, Step.WOULD, picture=seen.picture))
     if decision_of(incident) is Decision.NEEDS_APPROVAL:
-        incident, agreed = ask(desk, settings, incident)
-        if not agreed:
-            return watch(desk, incident)
+        asked = ask(desk, settings, incident)
+        if asked.anew is not None:
+            return _decide(desk, settings, asked.anew, asked.incident, looks)
+        if not asked.agreed:
+            return watch(desk, asked.incident)
+        incident = asked.incident
     return _act(desk, settings, incident)
 
 
@@ -196,15 +201,15 @@ def _act(desk: Desk, settings: Settings, incident: Incident) -> Incident:
     try:
         incident = desk.record_intent(incident)
     except StepFailed as failure:
-        met = {"Busy": "one-at-a-time", "OverBudget": "action-budget"}.get(failure.code)
+        met = {"Busy": "one-at-a-time", "OverBudget": "action-budget", "mode": "mode"}.get(failure.code)
         if met is None:
             raise
         return watch(desk, denied_by(desk, incident, met, str(failure)))
     incident = desk.tell(incident, Step.ACTING)
     for change in incident.plan.changes if incident.plan else ():
         try:
-            desk.compare(incident, change)
-            made = desk.apply(incident, change)
+            compared_at = desk.compare(incident, change)
+            made = desk.apply(incident, change, compared_at)
         except StepFailed as failure:
             incident = _not_made(desk, incident, change, failure)
             break
@@ -229,12 +234,13 @@ def _made(desk: Desk, incident: Incident, made: AppliedChange) -> Incident:
 def _not_made(desk: Desk, incident: Incident, change: Change, failure: StepFailed) -> Incident:
     """One change was not made: others that were made stay and are verified; otherwise the incident ends here."""
     why = str(failure)
-    if failure.code in UNSURE:
+    if failure.code in UNSURE and failure.step.startswith("act"):  # before that nothing of ours can be in force
         found = _made_after_all(desk, incident, change)
         if found is not None:
             return _made(desk, incident, found)
-    if failure.code in REFUSALS and not incident.applied:
-        return denied_by(desk, incident, REFUSALS[failure.code], why)
+    refusals = {**REFUSALS, **REFUSED_RAISE} if change.kind == "raise-capacity" else REFUSALS
+    if failure.code in refusals and not incident.applied:
+        return denied_by(desk, incident, refusals[failure.code], why)
     if incident.applied:
         incident = desk.change(
             incident, "partly", lambda found, now: found.told(now, "action.failed", f"{change.target}: {why}")
@@ -249,7 +255,7 @@ def _not_made(desk: Desk, incident: Incident, change: Change, failure: StepFaile
 def _made_after_all(desk: Desk, incident: Incident, change: Change) -> AppliedChange | None:
     """An answer that never came is not a no: what is in force is held and given back like any other change."""
     try:
-        return desk.is_in_force(incident, change)
+        return desk.made_after_all(incident, change)
     except StepFailed:
         return None
 

@@ -76,7 +76,7 @@ def give_back(change: Change, actor: Actor) -> GiveBack:
 
 
 def is_in_force(change: Change, actor: Actor) -> bool:
-    """Say whether the target has our after-state: what to ask when a call's answer never came."""
+    """Say whether the target has exactly our after-state: whether a change on record is still there."""
     match change:
         case CapConcurrency():
             return actor.reserved(change.function) == change.after
@@ -88,6 +88,30 @@ def is_in_force(change: Change, actor: Actor) -> bool:
             return has_numbers(actor.table(change.table), change.after)
         case CancelBackfill():
             return False  # dagy answers, or it does not; cancelling again is harmless
+
+
+def made_after_all(change: Change, actor: Actor) -> Change | None:
+    """Return a change whose try has no known end as it is in force, or None: what is returned is held and given back.
+
+    It may be less than was planned: a cap that AWS's floor had made lower, autoscaling's bounds without the capacity.
+    """
+    match change:
+        case CapConcurrency():
+            return cap_concurrency.as_found(change, actor.reserved(change.function))
+        case RaiseCapacity():
+            return raise_capacity.as_found(change, actor)
+        case _:
+            return change if is_in_force(change, actor) else None
+
+
+def compare_again(change: Change, actor: Actor) -> None:
+    """Read the target before a second try, or a first one that comes late. Raises Drifted when it is somebody else's now.
+
+    It goes on from the before-state, or from what an earlier try of ours has made. A backfill is not looked at: one that is
+    listed no more may have ended by our own request, and dagy's answer to the next one says what is known.
+    """
+    if not isinstance(change, CancelBackfill) and made_after_all(change, actor) is None:
+        compare(change, actor, None)
 
 
 def _dagy(backfills: Backfills | None) -> Backfills:

@@ -37,8 +37,8 @@ def change(backfill: Backfill, evidence: TableEvidence) -> CancelBackfill:
 
 
 def commands(item: CancelBackfill) -> tuple[str, str]:
-    """Give dagy's call for the change, and what stands for a way back."""
-    return f"POST /backfills/{item.backfill_id}/cancel (dagy)", item.resume
+    """Give dagy's call for the change, and no command for a way back: `resume` has words of dagy's, and is none."""
+    return f"POST /backfills/{item.backfill_id}/cancel (dagy)", ""
 
 
 def compare(item: CancelBackfill, backfills: Backfills) -> None:

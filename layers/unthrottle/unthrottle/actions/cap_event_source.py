@@ -5,13 +5,14 @@ throttled receive counts; the mapping's own limit does not over-pull (AWS Lambda
 work waits at the source.
 """
 
+import math
 import shlex
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
 
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone
-from unthrottle.errors import Drifted
+from unthrottle.errors import Drifted, Refused
 from unthrottle.evidence.pool import Candidate, EventSource, SourceKind
 from unthrottle.plan import CapEventSource
 from unthrottle.ports import Actor
@@ -25,6 +26,8 @@ SQS_RANGE = (2, 1000)
 CONCURRENT_PER_POLLER = {SourceKind.SQS: 10, SourceKind.KAFKA: 5}
 """Executions one event poller can keep busy in provisioned mode (AWS Lambda guide)."""
 _KEEPING = frozenset({SourceKind.KINESIS, SourceKind.DYNAMODB_STREAM})
+UNDER_WAY = frozenset({"ResourceInUseException", "ResourceConflictException"})
+"""Lambda's codes for an update that meets another one."""
 FEWEST_POLLERS = {SourceKind.SQS: 2, SourceKind.KAFKA: 1}
 
 
@@ -48,13 +51,33 @@ def change(hog: Candidate, source: EventSource, cap: int, peak: float) -> CapEve
 
     if source.is_provisioned and source.kind in CONCURRENT_PER_POLLER:
         fewest = max(FEWEST_POLLERS[source.kind], source.minimum_pollers or 0)
-        return made("MaximumPollers", source.maximum_pollers, max(fewest, cap // CONCURRENT_PER_POLLER[source.kind]))
+        return made(
+            "MaximumPollers", source.maximum_pollers, max(fewest, math.ceil(cap / CONCURRENT_PER_POLLER[source.kind]))
+        )
     if source.kind is SourceKind.SQS:
         return made("MaximumConcurrency", source.maximum_concurrency, min(max(cap, SQS_RANGE[0]), SQS_RANGE[1]))
     if source.kind in {SourceKind.KINESIS, SourceKind.DYNAMODB_STREAM} and peak > 0:
         factor = source.parallelization_factor or 1
         return made("ParallelizationFactor", factor, max(1, int(factor * cap / max(1.0, peak))))
     return None
+
+
+def most(source: EventSource) -> int | None:
+    """Return how many executions one mapping can have at once by its own settings, or None where these do not tell."""
+    if source.maximum_pollers is not None and source.kind in CONCURRENT_PER_POLLER:
+        return source.maximum_pollers * CONCURRENT_PER_POLLER[source.kind]
+    return source.maximum_concurrency
+
+
+def holds_to(item: CapEventSource, held: float) -> float:
+    """Return about how many executions a changed mapping may have that `held` so many before."""
+    match item.knob:
+        case "MaximumConcurrency":
+            return item.after
+        case "MaximumPollers":
+            return item.after * CONCURRENT_PER_POLLER.get(item.source, 1)
+        case "ParallelizationFactor":
+            return held * item.after / (item.before or 1)
 
 
 def keeps_its_records(sources: Sequence[EventSource], lease: timedelta) -> bool:
@@ -110,8 +133,16 @@ def compare(item: CapEventSource, actor: Actor) -> None:
 
 
 def apply(item: CapEventSource, actor: Actor) -> CapEventSource:
-    """Set the knob. Raises Refused, TryAgain."""
-    actor.set_event_source(item.uuid, item.knob, item.after)
+    """Set the knob. Raises Refused, TryAgain.
+
+    A mapping takes a moment to update and refuses a second update meanwhile; where its answer was lost, the update in the way
+    is our own: then the knob shows our value already, and the run goes on with it.
+    """
+    try:
+        actor.set_event_source(item.uuid, item.knob, item.after)
+    except Refused as refusal:
+        if refusal.code not in UNDER_WAY or value_of(item, actor.event_source(item.uuid)) != item.after:
+            raise
     return item
 
 

@@ -6,9 +6,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenBack:
-    """The before-state is in force again."""
+    """The before-state is in force again. `left`: what beside it is somebody else's by now and was not touched."""
 
     detail: str
+    left: tuple[str, ...] = ()
     kind: Literal["given-back"] = "given-back"
 
 

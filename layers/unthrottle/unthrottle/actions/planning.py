@@ -12,16 +12,17 @@ from unthrottle.actions import (
     cancel_backfill,
     cap_concurrency,
     cap_event_source,
+    cap_hogs,
     raise_capacity,
     switch_to_on_demand,
     tell_of_writer,
 )
 from unthrottle.diagnosis import Cause, Diagnosis
 from unthrottle.evidence.cancelled import CANCELLED
-from unthrottle.evidence.pool import Candidate, PoolEvidence
+from unthrottle.evidence.pool import PoolEvidence
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import RunningBackfills, TableEvidence, Way
-from unthrottle.plan import Action, CapConcurrency, CapEventSource, Change, Plan, Watch
+from unthrottle.plan import Action, Change, Plan, Watch
 from unthrottle.settings import Settings
 
 _NO_CHANGE: dict[Cause, tuple[Action, str, str]] = {
@@ -101,7 +102,7 @@ def make_plan(diagnosis: Diagnosis, evidence: PoolEvidence | TableEvidence, sett
         return tell_of_writer.plan(diagnosis.writer, evidence.settings.name, watch)
     match diagnosis.cause, evidence:
         case Cause.POOL_HOG, PoolEvidence():
-            return _cap(diagnosis, evidence, settings, watch)
+            return cap_hogs.plan(diagnosis, evidence, settings, watch)
         case Cause.PROVISIONED_CAPACITY, TableEvidence():
             return _capacity(evidence, settings, watch)
         case Cause.RUNAWAY_BACKFILL, TableEvidence():
@@ -119,84 +120,6 @@ def _watch(diagnosis: Diagnosis, evidence: PoolEvidence | TableEvidence) -> Watc
     if isinstance(evidence, PoolEvidence):
         return Watch(service="lambda", functions=diagnosis.victims)
     return Watch(service="dynamodb", table=evidence.settings.name)
-
-
-def _peak(evidence: PoolEvidence, name: str) -> float:
-    """Return what a function held in the last quarter of an hour."""
-    series = next((use.concurrency for use in evidence.ranking if use.name == name), None)
-    if series is None or not series.values:
-        return 0.0
-    return _last(series, 15).peak() or 0.0
-
-
-def _last(series: Series, minutes: int) -> Series:
-    count = max(1, minutes * 60 // series.period_s)
-    kept = series.values[-count:]
-    return Series(start=series.time_of(len(series.values) - len(kept)), period_s=series.period_s, values=kept)
-
-
-def _cap(diagnosis: Diagnosis, evidence: PoolEvidence, settings: Settings, watch: Watch) -> Plan:
-    found = {candidate.name: candidate for candidate in evidence.candidates}
-    hogs = tuple(found[name] for name in diagnosis.targets if name in found)
-    peaks = {hog.name: _peak(evidence, hog.name) for hog in hogs}
-    in_use = _last(evidence.unreserved_in_use, 15).peak() or 0.0
-    shared = sum(max(0.0, peaks[hog.name] - (hog.provisioned or 0)) for hog in hogs)
-    others = max(0.0, in_use - shared)
-    caps = {
-        # Never more than it holds: reserving that would withdraw more from the others than it frees.
-        name: max(1, min(cap, round(peaks[name]))) if peaks[name] > 0 else cap
-        for name, cap in cap_concurrency.caps(evidence.account, hogs, others, settings).items()
-    }
-    changes: list[Change] = []
-    for hog in hogs:
-        changes.extend(_changes_for(hog, caps[hog.name], peaks[hog.name], settings))
-    if not changes:
-        return Plan(
-            action=Action.ESCALATE,
-            why="The function that holds the pool has no setting that would slow it without losing work.",
-            follow_up="Slow its source by hand, or request a higher quota (lambda L-B99A9384).",
-            watch=watch,
-        )
-    freed = sum(max(0, round(peaks[hog.name]) - caps[hog.name]) for hog in hogs)
-    reserved = sum(change.after for change in changes if isinstance(change, CapConcurrency))
-    names = ", ".join(hog.name for hog in hogs)
-    first = changes[0]
-    return Plan(
-        action=Action.CAP_EVENT_SOURCE if isinstance(first, CapEventSource) else Action.CAP_CONCURRENCY,
-        why=(
-            f"{names} {'holds' if len(hogs) == 1 else 'hold'} {sum(peaks.values()):,.0f} of "
-            f"{evidence.account.unreserved_limit:,} executions; one function may keep {settings.max_pool_share} %."
-        ),
-        watch=watch,
-        changes=tuple(changes),
-        lease_minutes=settings.cap_lease_minutes,
-        effect=(
-            f"Frees about {freed:,} executions for the others. Limit {evidence.account.limit:,}, reserved before "
-            f"{evidence.account.reserved:,}, in use {in_use:,.0f}, others use {others:,.0f}"
-            + (f"; the reservation itself withdraws {reserved:,} from the shared pool" if reserved else "")
-            + ". Executions already running are not stopped."
-        ),
-        way_back="The earlier setting comes back when the lease ends and the pressure is gone, or at once with revert.",
-        commands=_calls(changes),
-        way_back_commands=_calls_back(changes),
-        follow_up=f"Set a permanent limit for {names} where it is defined, so that the next deployment keeps it.",
-    )
-
-
-def _changes_for(hog: Candidate, cap: int, peak: float, settings: Settings) -> list[Change]:
-    sources = tuple(source for source in hog.event_sources if source.enabled)
-    if not sources:
-        return [cap_concurrency.change(hog, cap, peak, settings.cap_lease_minutes)]
-    each = max(1, cap // len(sources))
-    made = [
-        change
-        for source in sources
-        for change in (cap_event_source.change(hog, source, each, peak / len(sources)),)  # nothing tells them apart
-        if change is not None
-    ]
-    if not made and cap_event_source.keeps_its_records(sources, settings.cap_lease):
-        return [cap_concurrency.change(hog, cap, peak, settings.cap_lease_minutes)]
-    return list(made)
 
 
 def _capacity(evidence: TableEvidence, settings: Settings, watch: Watch) -> Plan:
@@ -316,11 +239,11 @@ def _calls(changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def _calls_back(changes: Sequence[Change]) -> tuple[str, ...]:
-    return tuple(commands_of(change)[1] for change in changes)
+    return tuple(back for _, back in map(commands_of, changes) if back)
 
 
 def commands_of(change: Change) -> tuple[str, str]:
-    """Give the command for a change and for its way back."""
+    """Give the command for a change and for its way back; the latter is empty where there is none."""
     match change.kind:
         case "cap-concurrency":
             return cap_concurrency.commands(change)

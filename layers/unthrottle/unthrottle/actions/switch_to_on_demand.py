@@ -9,6 +9,7 @@ import shlex
 from dataclasses import replace
 
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone, NotYet
+from unthrottle.actions.scaling_bounds import BoundsBack, bounds_back
 from unthrottle.errors import Drifted, Refused
 from unthrottle.evidence.table import Billing, Capacity, TableEvidence, TableSettings, Way
 from unthrottle.plan import SavedTable, SwitchToOnDemand
@@ -17,6 +18,7 @@ from unthrottle.ports import Actor
 PERMISSIONS = (
     "dynamodb:DescribeTable",
     "dynamodb:UpdateTable",
+    "application-autoscaling:DescribeScalableTargets",
     "application-autoscaling:RegisterScalableTarget",
 )
 
@@ -66,16 +68,21 @@ def commands(item: SwitchToOnDemand) -> tuple[str, str]:
     return call + "PAY_PER_REQUEST", call + "PROVISIONED" + provisioned_options(item.before)
 
 
-def provisioned_options(wanted: SavedTable) -> str:
-    """Write a table's and its indexes' capacity as options of ``aws dynamodb update-table``."""
-    words = f" --provisioned-throughput {_units(wanted.capacity)}"
-    if wanted.indexes:
-        updates = " ".join(
-            shlex.quote(f"Update={{IndexName={name},ProvisionedThroughput={{{_units(capacity)}}}}}")
-            for name, capacity in wanted.indexes.items()
-        )
-        words += f" --global-secondary-index-updates {updates}"
-    return words
+def provisioned_options(wanted: SavedTable, *, differing_from: SavedTable | None = None) -> str:
+    """Write a table's and its indexes' capacity as options of ``aws dynamodb update-table``.
+
+    All of it, as the way back from on-demand needs; or only what differs from `differing_from`, since DynamoDB refuses a
+    number that would not change (measured, DynamoDB quirks lab).
+    """
+    words, had = "", {} if differing_from is None else differing_from.indexes
+    if differing_from is None or wanted.capacity != differing_from.capacity:
+        words += f" --provisioned-throughput {_units(wanted.capacity)}"
+    updates = " ".join(
+        shlex.quote(f"Update={{IndexName={name},ProvisionedThroughput={{{_units(capacity)}}}}}")
+        for name, capacity in wanted.indexes.items()
+        if had.get(name) != capacity
+    )
+    return words + (f" --global-secondary-index-updates {updates}" if updates else "")
 
 
 def _units(capacity: Capacity) -> str:
@@ -120,16 +127,18 @@ def apply(item: SwitchToOnDemand, actor: Actor) -> SwitchToOnDemand:
 def give_back(item: SwitchToOnDemand, actor: Actor) -> GiveBack:
     """Put the saved numbers back for the table and every index it has now, in one call; then the scaling targets.
 
-    An index created since gets the table's saved numbers: AWS wants a number for every index, and has no default.
+    An index created since gets the table's saved numbers: AWS wants a number for every index, and has no default. A switch by
+    an API call leaves the targets alone, so only those that are gone are registered; what somebody set meanwhile is told.
     """
     table = actor.table(item.table)
     if table.billing is not Billing.ON_DEMAND:
         is_back = has_numbers(table, item.before)
-        if is_back and item.before.scaling:  # an earlier try may have died between the two calls
-            actor.set_scaling(item.table, standing(item.before, table).scaling)
+        bounds = _bounds(item, table, actor) if is_back else BoundsBack()
+        if bounds.wanted:  # an earlier try may have died between the two calls
+            actor.set_scaling(item.table, bounds.wanted)
         return LeftAlone(
             found=f"table {item.table} is provisioned already with {table.capacity.read} read and "
-            f"{table.capacity.write} write units: someone switched it back",
+            f"{table.capacity.write} write units: someone switched it back{bounds.words}",
             is_back=is_back,
         )
     if not table.is_settled:
@@ -138,12 +147,20 @@ def give_back(item: SwitchToOnDemand, actor: Actor) -> GiveBack:
         standing(item.before, table),
         indexes={index.name: item.before.indexes.get(index.name, item.before.capacity) for index in table.indexes},
     )
+    bounds = _bounds(item, table, actor)  # before the change: that they cannot be read must not come out half-way
     actor.set_provisioned(item.table, wanted, from_on_demand=True)
-    if wanted.scaling:
-        actor.set_scaling(item.table, wanted.scaling)
+    if bounds.wanted:
+        actor.set_scaling(item.table, bounds.wanted)
     new = sorted(set(wanted.indexes) - set(item.before.indexes))
     detail = f"table {item.table}: on-demand -> provisioned, {_shown(wanted)}"
-    return GivenBack(detail=detail + (f" (new indexes with the table's numbers: {', '.join(new)})" if new else ""))
+    detail += f" (new indexes with the table's numbers: {', '.join(new)})" if new else ""
+    return GivenBack(detail=detail + bounds.words, left=bounds.left)
+
+
+def _bounds(item: SwitchToOnDemand, table: TableSettings, actor: Actor) -> BoundsBack:
+    """Compare the saved scaling targets with those of now: a switch never changed them, so they are as saved or not ours."""
+    was = standing(item.before, table).scaling
+    return bounds_back(was, was, actor.scaling_targets(item.table)) if was else BoundsBack()
 
 
 def _numbers(table: TableSettings) -> SavedTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.functions import event_source
-from unthrottle.adapters.tables import table_settings
+from unthrottle.adapters.tables import AwsTables
 from unthrottle.evidence.pool import EventSource
 from unthrottle.evidence.table import Capacity, ScalingTarget, TableSettings, Way
 from unthrottle.plan import SavedTable
@@ -22,6 +22,7 @@ class AwsActor:
 
     def __init__(self, access: Access) -> None:
         self._access = access
+        self._tables = AwsTables(access)  # remembers a table's indexes, so that its autoscaling is one call
 
     # --- Lambda ------------------------------------------------------------------------------------------------------
 
@@ -67,8 +68,7 @@ class AwsActor:
 
     def table(self, name: str) -> TableSettings:
         """Read a table and its indexes."""
-        with self._access.use("dynamodb", f"read table {name}") as client:
-            return table_settings(client.describe_table(TableName=name).get("Table", {}), name)
+        return self._tables.describe(name)
 
     def switch_to_on_demand(self, table: str) -> None:
         """Switch the table and its indexes to on-demand. Sent with numbers, DynamoDB refuses it."""
@@ -97,6 +97,10 @@ class AwsActor:
             return
         with self._access.use("dynamodb", f"set the capacity of table {table}") as client:
             client.update_table(TableName=table, **change)
+
+    def scaling_targets(self, table: str) -> tuple[ScalingTarget, ...]:
+        """Read the autoscaling bounds of a table and its indexes."""
+        return self._tables.scaling(table)
 
     def set_scaling(self, table: str, targets: Sequence[ScalingTarget]) -> None:
         """Register scalable targets with these bounds; one call each, policies stay as they are."""

@@ -29,6 +29,7 @@ LONGEST_QUOTE = 500
 _BUSY = frozenset(
     {
         "BandwidthLimitExceeded",
+        "ConcurrentUpdateException",  # Application Auto Scaling: "already has a pending update"
         "EC2ThrottledException",
         "InternalFailure",
         "InternalServerError",

@@ -52,6 +52,24 @@ class _LostError(Exception):
         self.sent = sent
 
 
+class UnusableDagy:
+    """The `Backfills` port where dagy's address is of no use: it answers why, and everything else goes on without dagy."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def running(self, environment: str | None = None) -> tuple[Backfill, ...]:
+        """Raise BackfillsUnavailable: which backfills run is not known."""
+        del environment
+        raise BackfillsUnavailable(f"Cannot read the running backfills: {self._reason} Correct DagyApiUrl.")
+
+    def cancel(self, backfill_id: str) -> CancelAnswer:
+        """Raise BackfillsUnavailable: nothing was sent."""
+        raise BackfillsUnavailable(
+            f"Cannot cancel backfill {backfill_id}: {self._reason} Nothing was sent; correct DagyApiUrl, or cancel it in dagy."
+        )
+
+
 class DagyBackfills:
     """The `Backfills` port, spoken to dagy. *token* is called for each request, so that a rotated one is picked up."""
 

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.aws_errors import code_of, words_of
-from unthrottle.errors import Refused
+from unthrottle.errors import NotAllowed, Refused, TryAgain
 from unthrottle.evidence.pool import AsyncSettings, ConcurrencyAccount, EventSource, SourceKind
 from unthrottle.ports import FunctionSettings
 
@@ -96,7 +96,11 @@ class AwsFunctions:
 
 
 def function_settings(answer: "GetFunctionResponseTypeDef", name: str) -> FunctionSettings:
-    """Put GetFunction's answer into our words; `name` stands in where the answer has none."""
+    """Put GetFunction's answer into our words; `name` stands in where the answer has none.
+
+    Raises NotAllowed, or TryAgain, where the tags were held back: they may say that nothing must be done to it.
+    """
+    _need_tags(answer, name)
     found = answer.get("Configuration", {})
     return FunctionSettings(
         name=found.get("FunctionName", name),
@@ -107,6 +111,28 @@ def function_settings(answer: "GetFunctionResponseTypeDef", name: str) -> Functi
         managed_instances=bool(found.get("CapacityProviderConfig")),
         durable=bool(found.get("DurableConfig")),
         has_dead_letter=bool((found.get("DeadLetterConfig") or {}).get("TargetArn")),
+    )
+
+
+def _need_tags(answer: Mapping[str, Any], name: str) -> None:
+    """Raise where Lambda did not show the tags; without tags and without an error there are none.
+
+    Lambda API, GetFunctionResponse (botocore 1.44): `Tags` come only to who may lambda:ListTags; for others the call works,
+    and `TagsError` says why they are missing.
+    """
+    error = answer.get("TagsError")
+    if not error:
+        return
+    code = error.get("ErrorCode", "")
+    found = (
+        f"Could not read the tags of function {name}: AWS said {code}: {error.get('Message', '')} Nothing was changed."
+    )
+    if not code.startswith("AccessDenied"):
+        raise TryAgain(found)
+    raise NotAllowed(
+        f"{found} They may say that it is protected. Allow lambda:ListTags on functions: the Observer role of this version "
+        "does, so deploy template.yaml, and member.yaml in other accounts, anew.",
+        code=code,
     )
 
 

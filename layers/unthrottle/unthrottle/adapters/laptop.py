@@ -52,6 +52,8 @@ READS = frozenset({
     "events.DescribeRule",
     "events.ListTargetsByRule",
     "iam.GetRole",
+    "iam.GetRolePolicy",
+    "iam.ListRolePolicies",
     "lambda.GetAccountSettings",
     "lambda.GetFunction",
     "lambda.GetFunctionConcurrency",

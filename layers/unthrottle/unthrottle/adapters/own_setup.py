@@ -53,6 +53,18 @@ class OwnSetUp:
             document = text_as_json(unquote(document), "a trust policy")
         return RoleFacts(arn=str(found["Arn"]), trusted=tuple(_trusted(document)))
 
+    def granted(self, role: str) -> frozenset[str]:
+        """List the actions that a role's own (inline) policies allow, on whatever resource, in lower case."""
+        found: set[str] = set()
+        with self._access.use("iam", f"read the policies of the role {role}") as client:
+            for page in client.get_paginator("list_role_policies").paginate(RoleName=role):
+                for name in page.get("PolicyNames", []):
+                    document = client.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+                    if isinstance(document, str):
+                        document = text_as_json(unquote(document), "a policy")
+                    found.update(action.lower() for action in _actions(document))
+        return frozenset(found)
+
     def role_of(self, alias_arn: str) -> str:
         """Return the ARN of the role that the function behind an alias runs with."""
         with self._access.use("lambda", f"read the workflow {alias_arn}") as client:
@@ -85,6 +97,14 @@ class OwnSetUp:
             understands=tuple(pattern.get("detail-type", ())),
             targets=tuple(str(target["Arn"]) for target in targets),
         )
+
+
+def _actions(document: Mapping[str, Any]) -> Iterator[str]:
+    statements = document.get("Statement", [])
+    for statement in statements if isinstance(statements, list) else [statements]:
+        if statement.get("Effect") == "Allow":
+            actions = statement.get("Action", [])
+            yield from [actions] if isinstance(actions, str) else actions
 
 
 def _trusted(document: Mapping[str, Any]) -> Iterator[str]:

@@ -201,14 +201,7 @@ def table_settings(table: Mapping[str, Any], name: str) -> TableSettings:
         status=str(table.get("TableStatus", "UNKNOWN")),
         billing=Billing.ON_DEMAND if billing.get("BillingMode") == "PAY_PER_REQUEST" else Billing.PROVISIONED,
         capacity=_capacity(capacity),
-        indexes=tuple(
-            IndexSettings(
-                name=str(index.get("IndexName", "")),
-                status=str(index.get("IndexStatus", "UNKNOWN")),
-                capacity=_capacity(index.get("ProvisionedThroughput") or {}),
-            )
-            for index in table.get("GlobalSecondaryIndexes") or []
-        ),
+        indexes=tuple(_index(index) for index in table.get("GlobalSecondaryIndexes") or []),
         warm_read=warm.get("ReadUnitsPerSecond"),
         warm_write=warm.get("WriteUnitsPerSecond"),
         max_on_demand_read=_ceiling(ceiling.get("MaxReadRequestUnits")),
@@ -217,6 +210,19 @@ def table_settings(table: Mapping[str, Any], name: str) -> TableSettings:
         last_decrease_at=_utc(capacity.get("LastDecreaseDateTime")),
         decreases_today=int(capacity.get("NumberOfDecreasesToday") or 0),
         on_demand_since=_utc(billing.get("LastUpdateToPayPerRequestDateTime")),
+    )
+
+
+def _index(index: Mapping[str, Any]) -> IndexSettings:
+    capacity = index.get("ProvisionedThroughput") or {}
+    ceiling = index.get("OnDemandThroughput") or {}
+    return IndexSettings(
+        name=str(index.get("IndexName", "")),
+        status=str(index.get("IndexStatus", "UNKNOWN")),
+        capacity=_capacity(capacity),
+        max_on_demand_read=_ceiling(ceiling.get("MaxReadRequestUnits")),
+        max_on_demand_write=_ceiling(ceiling.get("MaxWriteRequestUnits")),
+        last_decrease_at=_utc(capacity.get("LastDecreaseDateTime")),
     )
 
 
@@ -243,13 +249,18 @@ def _owner(resource_id: str) -> tuple[str, str | None]:
     return (parts[1] if len(parts) > 1 else "", parts[3] if len(parts) > 3 else None)
 
 
+def _way(dimension: str) -> Way | None:
+    """Read which way a scalable dimension is of (`dynamodb:index:WriteCapacityUnits`); None for any other."""
+    return next((way for way in Way if dimension.endswith(f":{way.capitalize()}CapacityUnits")), None)
+
+
 def _scaling_target(entry: Mapping[str, Any], table: str) -> ScalingTarget | None:
     owner, index = _owner(str(entry.get("ResourceId", "")))
-    dimension = str(entry.get("ScalableDimension", ""))
-    if owner != table or not dimension.endswith("CapacityUnits"):
+    way = _way(str(entry.get("ScalableDimension", "")))
+    if owner != table or way is None:
         return None
     return ScalingTarget(
-        way=Way.READ if "Read" in dimension else Way.WRITE,
+        way=way,
         index=index,
         minimum=int(entry["MinCapacity"]),
         maximum=int(entry["MaxCapacity"]),
@@ -264,6 +275,7 @@ def _activity(entry: Mapping[str, Any]) -> ScalingActivity:
         description=str(entry.get("Description", "")),
         status=str(entry.get("StatusCode", "")),
         not_scaled=tuple(str(reason.get("Code", "")) for reason in entry.get("NotScaledReasons") or []),
+        way=_way(str(entry.get("ScalableDimension", ""))),
     )
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.table_view import MINUTE, PREFIX, TableView
+from unthrottle.causes.table_view import MINUTE, PREFIX, RECENT_MINUTES, TableView
 from unthrottle.causes.wording import clock, number
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
 from unthrottle.evidence.table import ScalingActivity, Throttle, Way
@@ -19,6 +19,9 @@ RUNNING = frozenset({"Pending", "InProgress"})
 
 JUST_NOW = timedelta(minutes=3)
 """A finished scale-out this recent is not visible in the throttle metrics yet."""
+
+NOT_OF_CAPACITY = "no change of capacity, but one that would be in the way of one; its own metrics tell nothing of it"
+"""Of an index that is being made or taken away: OnlineIndexThrottleEvents stays 0 (AWS DynamoDB guide, metrics)."""
 
 AT_MAXIMUM = "AlreadyAtMaxCapacity"
 """Application Auto Scaling's reason for not scaling a target that stands at its maximum."""
@@ -35,7 +38,7 @@ def easing(view: TableView) -> Opinion:
     found = _rose(view)
     if found is None or not view.is_easing or not _by_capacity(view):
         return None
-    text = f"{found} The throttles fell to at most two thirds within {number(3)} minutes."
+    text = f"{found} The throttles fell to at most two thirds within {number(RECENT_MINUTES)} minutes."
     return _change(view, text, Confidence.HIGH)
 
 
@@ -50,10 +53,9 @@ def consider(view: TableView) -> Opinion:
     if not settings.is_settled:
         changing = [f"table {settings.name} is {settings.status}"] if settings.status != "ACTIVE" else []
         changing += [f"index {item.name} is {item.status}" for item in settings.indexes if item.status != "ACTIVE"]
-        text = (
-            f"{', '.join(changing)[0].upper()}{', '.join(changing)[1:]}: until it is ACTIVE the old capacity is "
-            "in force."
-        )
+        states = {settings.status, *(item.status for item in settings.indexes)}
+        until = "until it is ACTIVE the old capacity is in force" if "UPDATING" in states else NOT_OF_CAPACITY
+        text = f"{', '.join(changing)[0].upper()}{', '.join(changing)[1:]}: {until}."
         return _change(view, text, Confidence.HIGH)
     switched = settings.on_demand_since
     if view.is_on_demand and switched and view.evidence.end - switched <= LATELY and view.events(Throttle.PROVISIONED):
@@ -111,14 +113,32 @@ def _scale_outs(view: TableView) -> list[ScalingActivity]:
 
 
 def _ways(activity: ScalingActivity) -> tuple[Way, ...]:
-    """Read from AWS's words ("Setting write capacity units to 200.") what was scaled; both when they do not say."""
+    """Say what was scaled: by its dimension, else by AWS's words ("Setting write capacity units to 200."), else both."""
+    if activity.way is not None:
+        return (activity.way,)
     named = tuple(way for way in Way if way in activity.description.lower())
     return named or tuple(Way)
 
 
+def at_maximum(view: TableView, index: str | None, way: Way) -> ScalingActivity | None:
+    """Return the newest time within the last minutes that autoscaling found this target at its maximum.
+
+    An older one, or one of the other way, says nothing of what is short now: AWS lists six weeks of activities.
+    """
+    found = [
+        item
+        for item in view.evidence.activities
+        if AT_MAXIMUM in item.not_scaled
+        and item.index == index
+        and way in _ways(item)
+        and view.evidence.end - item.at <= LATELY
+    ]
+    return max(found, key=lambda item: item.at, default=None)
+
+
 def _is_scale_in(view: TableView, activity: ScalingActivity, ways: tuple[Way, ...]) -> bool:
-    lowered = view.evidence.settings.last_decrease_at
-    if activity.index is None and lowered is not None and abs(lowered - activity.at) <= SAME_CHANGE:
+    lowered = view.evidence.settings.decreased_at(activity.index)
+    if lowered is not None and abs(lowered - activity.at) <= SAME_CHANGE:
         return True
     wanted = re.search(r"capacity units to (\d+)", activity.description)
     before = [value for way in ways if (value := _provisioned_before(view, activity.index, way, activity)) is not None]
@@ -146,11 +166,11 @@ def _raised_unseen(view: TableView) -> str | None:
 
     ProvisionedCapacityUnits comes every five minutes, so such a raise is minutes old and its effect is not visible yet.
     """
-    if any(AT_MAXIMUM in item.not_scaled for item in view.evidence.activities):
-        return None
     for item in view.throttled:
         unit, now = view.evidence.unit(item.index), view.capacity(item.index, item.way)
         if item.reason is not Throttle.PROVISIONED or unit is None or now is None or item.way not in unit.provisioned:
+            continue
+        if at_maximum(view, item.index, item.way) is not None:
             continue
         known = unit.provisioned[item.way].between(view.evidence.end - LATELY, view.evidence.end).known
         if known and now > known[-1]:

@@ -127,16 +127,13 @@ def ceiling(view: TableView) -> Opinion:
     if events < SHARE * view.total:
         because = f"Only {number(events)} of {number(view.total)} throttles ({percent(events, view.total)})."
         return Rejected(cause=Cause.ON_DEMAND_CEILING, because=because)
-    settings = view.evidence.settings
-    limits = {Way.READ: settings.max_on_demand_read, Way.WRITE: settings.max_on_demand_write}
-    limit = limits[found[0].way]
-    known = limit is not None or found[0].index is not None
+    limit = _maximum(view, found[0].index, found[0].way)
     what = "a maximum whose number was not read" if limit is None else f"its maximum of {number(limit)} units a second"
     unit = f"Index {found[0].index}" if found[0].index else "The table"
     text = f"{unit} reached {what}, which somebody set: raising it is theirs to decide."
     return Diagnosis(
         cause=Cause.ON_DEMAND_CEILING,
-        confidence=Confidence.HIGH if known else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if limit is not None else Confidence.MEDIUM,
         victims=(view.table,),
         index=found[0].index,
         findings=(
@@ -144,6 +141,15 @@ def ceiling(view: TableView) -> Opinion:
             Finding(text=text, check=checks.describe_table(view.table)),
         ),
     )
+
+
+def _maximum(view: TableView, index: str | None, way: Way) -> int | None:
+    """Return the maximum of the table or of an index, which has its own; None where none is described."""
+    settings = view.evidence.settings
+    found = settings if index is None else next((item for item in settings.indexes if item.name == index), None)
+    if found is None:
+        return None
+    return found.max_on_demand_read if way is Way.READ else found.max_on_demand_write
 
 
 def _consumed(view: TableView, way: Way) -> str:

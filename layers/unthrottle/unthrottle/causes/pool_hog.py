@@ -10,7 +10,7 @@ from unthrottle.causes.pool_view import MINUTE, PoolView
 from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
-from unthrottle.tags import Unreadable, wished_maximum
+from unthrottle.tags import Unreadable, forbidden_by, wished_maximum
 
 MOST_BESIDE = 3
 """Functions at limits of their own that are named beside the hog; more would hide what matters."""
@@ -25,6 +25,8 @@ def consider(view: PoolView, found: Hogs) -> Opinion:
     if view.hides_functions:
         return Rejected(cause=Cause.POOL_HOG, because=f"The ranking is incomplete: {view.coverage}.")
     share = f"{view.settings.max_pool_share} % of the limit ({number(view.share_in_executions)})"
+    if view.hog_from < view.share_in_executions:
+        share = f"half of the shared pool ({number(view.hog_from)})"
     if not found.explain:
         if found.largest is None:
             return Rejected(
@@ -126,16 +128,17 @@ def _not_yet(view: PoolView) -> tuple[Finding, ...]:
 
 
 def _what_else(view: PoolView, targets: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Tell what a person must know of a hog: that it invokes itself, or that its owner's tag cannot be read."""
+    """Tell what a person must know of a hog: that it invokes itself, and what its owner's tags say."""
     findings = []
     for detail in filter(None, map(view.candidate, targets)):
         stopped = detail.loops_stopped.sum() if detail.loops_stopped is not None else 0.0
         if stopped > 0:
-            most = (
-                "most of what it ran belongs to such loops"
-                if detail.is_loop
-                else "few of its runs belong to such loops"
-            )
+            counted = detail.invocations is not None and detail.invocations.sum() > 0
+            most = "how many of its runs belong to such loops cannot be told"
+            if counted:
+                most = (
+                    "most of what it ran belongs" if detail.is_loop else "few of its runs belong"
+                ) + " to such loops"
             findings.append(
                 Finding(
                     text=f"{detail.name} is part of a recursive loop: Lambda stopped {number(stopped)} chains of its "
@@ -143,6 +146,10 @@ def _what_else(view: PoolView, targets: tuple[str, ...]) -> tuple[Finding, ...]:
                     check=view.check("RecursiveInvocationsDropped", "Sum", detail.name),
                 )
             )
+        forbidden = forbidden_by(detail.tags, view.settings)
+        if forbidden is not None:
+            text = f"{detail.name} is not changed, however much it holds: its tag {forbidden} forbids that."
+            findings.append(Finding(text=text, check=checks.function_tags(detail.arn)))
         wished = wished_maximum(detail.tags, view.settings)
         if isinstance(wished, Unreadable):
             findings.append(

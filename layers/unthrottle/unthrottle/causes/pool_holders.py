@@ -99,7 +99,7 @@ def find(view: PoolView) -> Hogs:
     unread: list[tuple[str, str]] = []
     shared: list[Holding] = []
     recent: list[str] = []
-    floor = view.share_in_executions * JOINT_SHARE
+    floor = view.hog_from * JOINT_SHARE
     for row in view.evidence.ranking:
         held = view.held(row)
         if held is None or is_alias(row):
@@ -108,7 +108,7 @@ def find(view: PoolView) -> Hogs:
         held = max(0.0, held - own)
         holding = Holding(name=row.name, held=held, before=None if before is None else max(0.0, before - own))
         if held < floor:
-            if own and held + own >= view.share_in_executions:
+            if own and held + own >= view.hog_from:
                 skipped.append((row.name, f"its {number(own)} provisioned executions serve nearly all of it"))
             shared.append(replace(holding, may_be_hog=False))
             continue
@@ -116,11 +116,11 @@ def find(view: PoolView) -> Hogs:
         doubt = _doubt(view, row, held + own, holding)
         if outside is not None:
             skipped.append((row.name, outside))
-        elif doubt is not None and held >= view.share_in_executions:
+        elif doubt is not None and held >= view.hog_from:
             unread.append((row.name, doubt))
         else:
             shared.append(replace(holding, may_be_hog=doubt is None and view.candidate(row.name) is not None))
-            if held >= view.share_in_executions and not holding.stands_out:
+            if held >= view.hog_from and not holding.stands_out:
                 recent.extend(_since_yesterday(view, row.name, held + own))
     shared.sort(key=lambda item: (-item.held, item.name))
     hogs = _choose(view, shared)
@@ -184,7 +184,7 @@ def _choose(view: PoolView, shared: list[Holding]) -> tuple[Holding, ...]:
     One below the share that rose steeply and is refused itself wants more, and would take what the caps free: it belongs to
     them even where the others hold half.
     """
-    share, half = view.share_in_executions, EXPLAINS * view.at_peak
+    share, half = view.hog_from, EXPLAINS * view.at_peak
     over = [item for item in shared if item.held >= share and item.stands_out]
     risen = [item for item in shared if JOINT_SHARE * share <= item.held < share and item.rise >= JOINT_RISE]
     if over and sum(item.held for item in over) >= half:

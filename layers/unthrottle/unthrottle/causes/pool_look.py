@@ -32,9 +32,7 @@ class Unusable:
 
 def look(evidence: PoolEvidence, settings: Settings, itself: frozenset[str]) -> PoolView | Unusable:
     """Find the visible minutes, the peak and the onset, or say why there is nothing to look at."""
-    use = evidence.unreserved_in_use
-    if use.is_empty and evidence.account.reserved == 0:
-        use = evidence.concurrency  # nothing is reserved, so all executions draw on the one pool
+    use = evidence.shared_use
     newest = use.last_at
     if newest is None:
         return Unusable(
@@ -47,7 +45,7 @@ def look(evidence: PoolEvidence, settings: Settings, itself: frozenset[str]) -> 
             gap=f"The newest datapoint of the account's concurrency is of {clock(newest)}, {minutes} minutes old; "
             "what happens now is unknown."
         )
-    size = evidence.account.unreserved_limit - _held_by_provisioned(evidence, newest)
+    size = evidence.shared_size
     peak_at = _peak(evidence, use, newest)
     pressure = EARLY if evidence.early_warning else FULL
     onset = _onset(use, peak_at, size * pressure)
@@ -69,22 +67,6 @@ def look(evidence: PoolEvidence, settings: Settings, itself: frozenset[str]) -> 
         refused_in_work=dict(sorted(in_work.items(), key=lambda item: -item[1])),
         refused_recently=refused_since(evidence, newest - (RECENT_MINUTES - 1) * MINUTE),
     )
-
-
-def _held_by_provisioned(evidence: PoolEvidence, newest: datetime) -> float:
-    """Return the part of the unreserved limit that provisioned concurrency holds.
-
-    ClaimedAccountConcurrency is the unreserved pool's use plus all reservations plus all provisioned concurrency (AWS
-    Lambda guide, monitoring concurrency). The smallest remainder counts: allocations are static, while a reservation
-    changed meanwhile would make single minutes wrong.
-    """
-    remainders = []
-    for back in range(WORK_MINUTES):
-        moment = newest - back * MINUTE
-        claimed, used = evidence.claimed.at(moment), evidence.unreserved_in_use.at(moment)
-        if claimed is not None and used is not None:
-            remainders.append(claimed - used - evidence.account.reserved)
-    return max(0.0, min(remainders, default=0.0))
 
 
 def _peak(evidence: PoolEvidence, use: Series, newest: datetime) -> datetime:

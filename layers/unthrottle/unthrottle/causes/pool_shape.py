@@ -7,15 +7,9 @@ what `pool_holders.find` found.
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.pool_holders import Hogs
-from unthrottle.causes.pool_view import MINUTE, PoolView
+from unthrottle.causes.pool_view import IDLE, MINUTE, MOSTLY_RESERVED, PoolView
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
-
-MOSTLY_RESERVED = 0.5
-"""Reservations of at least this part of the limit make the shared pool small."""
-
-IDLE = 0.5
-"""An account that runs at most this part of its limit while its pool is used up has reservations that lie idle."""
 
 
 def over_reservation(view: PoolView, found: Hogs) -> Opinion:
@@ -23,7 +17,7 @@ def over_reservation(view: PoolView, found: Hogs) -> Opinion:
     account = view.evidence.account
     if not view.is_pressed:
         return None
-    running = view.evidence.concurrency.between(view.peak_at - 2 * MINUTE, view.peak_at + 3 * MINUTE).peak()
+    running = view.running
     reserved = f"{number(account.reserved)} of {number(account.limit)} executions are reserved"
     if account.reserved < MOSTLY_RESERVED * account.limit:
         share = percent(account.reserved, account.limit)

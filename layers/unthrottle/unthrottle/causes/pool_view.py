@@ -11,7 +11,7 @@ from unthrottle.causes import checks
 from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, number, percent
 from unthrottle.diagnosis import Finding
-from unthrottle.evidence.pool import RANKED_FUNCTIONS, Candidate, FunctionUse, PoolEvidence
+from unthrottle.evidence.pool import RANKED_FUNCTIONS, Candidate, FunctionUse, PoolEvidence, large_from
 from unthrottle.evidence.series import Series
 from unthrottle.settings import Settings
 
@@ -44,6 +44,12 @@ GREW_SMALLER = 1.05
 
 WITH_ROOM_MINUTES = 3
 """Refused in so many minutes in which the pool had room, a function is at a limit of its own."""
+
+MOSTLY_RESERVED = 0.5
+"""Reservations of at least this part of the limit make the shared pool small."""
+
+IDLE = 0.5
+"""An account that runs at most this part of its limit while its pool is used up has reservations that lie idle."""
 
 BASELINE_MINUTES = 5
 """Fewer minutes before the onset than this are no baseline."""
@@ -85,6 +91,28 @@ class PoolView:
     def share_in_executions(self) -> float:
         """The largest part of the account's limit one function may keep, in executions."""
         return self.settings.max_pool_share / 100 * self.evidence.account.limit
+
+    @property
+    def hog_from(self) -> float:
+        """The executions from which on a function may be a hog: what one may keep, or half of a pool smaller than twice that.
+
+        Where reservations that lie idle made the pool small, nobody who runs in it is to blame for that.
+        """
+        share = self.share_in_executions
+        return share if self.may_be_over_reserved else large_from(share, self.size)
+
+    @property
+    def running(self) -> float | None:
+        """What the account ran at the peak, with all its pools; None where it was not measured."""
+        return self.evidence.concurrency.between(self.peak_at - 2 * MINUTE, self.peak_at + 3 * MINUTE).peak()
+
+    @property
+    def may_be_over_reserved(self) -> bool:
+        """Say whether half of the limit is reserved, and the account is not known to use it."""
+        account, running = self.evidence.account, self.running
+        if account.reserved < MOSTLY_RESERVED * account.limit:
+            return False
+        return running is None or running <= IDLE * account.limit
 
     @property
     def at_peak(self) -> float:

@@ -5,10 +5,10 @@ capacity (AWS DynamoDB guide, metrics). Reads and writes, table and indexes are 
 named together, for raising one alone only shows the next.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from unthrottle.causes import checks
-from unthrottle.causes.capacity_change import AT_MAXIMUM
+from unthrottle.causes.capacity_change import AT_MAXIMUM, at_maximum
 from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.table_view import SHARE, TableView, Throttled
 from unthrottle.causes.wording import clock, names, number, percent
@@ -74,7 +74,6 @@ def _of(view: TableView, index: str | None, way: Way) -> str:
 
 
 def _more(view: TableView, short: list[Throttled], *, busy: bool) -> tuple[Finding, ...]:
-    table, settings = view.table, view.evidence.settings
     found: list[Finding] = []
     indexes = [item.index for item in short if item.index is not None]
     if indexes and all(item.index is not None for item in short):
@@ -88,12 +87,26 @@ def _more(view: TableView, short: list[Throttled], *, busy: bool) -> tuple[Findi
             "seconds, or large items, spend it."
         )
         found.append(Finding(text=text, check=view.check(_consumed(short[0].way), short[0].index)))
-    maxed = next((item for item in view.evidence.activities if AT_MAXIMUM in item.not_scaled), None)
+    stuck = (at_maximum(view, item.index, item.way) for item in short)
+    maxed = next((activity for activity in stuck if activity is not None), None)
     if maxed is not None:
         text = f"Autoscaling cannot help: it found its target at the maximum at {clock(maxed.at)} ({AT_MAXIMUM})."
-        found.append(Finding(text=text, check=checks.scaling_activities(table, maxed.index)))
-    lowered = settings.last_decrease_at
-    if lowered is not None and timedelta(0) <= view.work_start - lowered <= LOWERED_WITHIN:
-        text = f"The capacity was lowered at {clock(lowered)}, shortly before the throttling."
-        found.append(Finding(text=text, check=checks.describe_table(table)))
+        found.append(Finding(text=text, check=checks.scaling_activities(view.table, maxed.index)))
+    found += [_lowered(view, index, at) for index, at in _decreases(view, short)]
     return tuple(found)
+
+
+def _decreases(view: TableView, short: list[Throttled]) -> list[tuple[str | None, datetime]]:
+    """Name each unit that is short and was lowered shortly before; the decrease of one that has room is no beginning."""
+    return [
+        (index, at)
+        for index in dict.fromkeys(item.index for item in short)
+        if (at := view.evidence.settings.decreased_at(index)) is not None
+        and timedelta(0) <= view.work_start - at <= LOWERED_WITHIN
+    ]
+
+
+def _lowered(view: TableView, index: str | None, at: datetime) -> Finding:
+    whose = "The capacity" if index is None else f"The capacity of index {index}"
+    text = f"{whose} was lowered at {clock(at)}, shortly before the throttling."
+    return Finding(text=text, check=checks.describe_table(view.table))

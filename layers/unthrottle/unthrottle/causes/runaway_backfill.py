@@ -6,7 +6,7 @@ Several that fit are told apart by their start, then by their rate; where neithe
 confidence).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from unthrottle.backfills import Backfill
@@ -14,6 +14,7 @@ from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.table_view import JUMP, MINUTE, PREFIX, Jump, TableView
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
+from unthrottle.evidence import environment
 from unthrottle.evidence.cancelled import CANCELLED
 from unthrottle.evidence.table import BackfillsUnknown, Way
 
@@ -55,12 +56,12 @@ class _Match:
 
 def is_dagys(view: TableView) -> bool:
     """Say whether the table is one of dagy's, by its prefix; others no backfill writes."""
-    return view.table.startswith(view.settings.table_prefix)
+    return environment.is_dagys(view.table, view.settings)
 
 
 def consider(view: TableView) -> Opinion:
-    """High: one fits. Medium: two fit, told apart by start or rate. Low: not told apart, throttled before already, or
-    its rate of dispatch is too low to explain the jump."""
+    """High: one fits. Medium: two fit, told apart by start or rate. Low: not told apart, throttled before already,
+    its rate of dispatch is too low to explain the jump, or nothing says which environment the table is of."""
     known = view.evidence.backfills
     writes = sum(item.events for item in view.throttled if item.way is Way.WRITE) + view.unknown
     if view.total == 0 or not is_dagys(view):
@@ -70,9 +71,11 @@ def consider(view: TableView) -> Opinion:
     if writes < WRITES * view.total:
         because = f"Only {number(writes)} of {number(view.total)} throttles are writes, and a backfill writes."
         return Rejected(cause=Cause.RUNAWAY_BACKFILL, because=because)
+    own = environment.environments(view.table, view.evidence.tags, view.settings)
     if not known.backfills:
-        return Rejected(cause=Cause.RUNAWAY_BACKFILL, because="dagy says that no backfill is running.")
-    here = _of_environment(view, known.backfills)
+        of = f" of environment {' or '.join(own)}" if own else ""
+        return Rejected(cause=Cause.RUNAWAY_BACKFILL, because=f"dagy says that no backfill{of} is running.")
+    here = _of_environment(view, known.backfills, own)
     if not here:
         who = names([f"{item.id} ({item.environment})" for item in known.backfills])
         because = f"Running backfills are of other environments than the table: {who}."
@@ -84,24 +87,26 @@ def consider(view: TableView) -> Opinion:
         if isinstance(match, str):
             against.append(match)
         else:
-            matches.append(match)
+            matches.append(match if own else _of_unknown(view, match))
     if not matches:
         return Rejected(cause=Cause.RUNAWAY_BACKFILL, because=" ".join(against))
     return _guilty(view, matches, against)
 
 
-def _of_environment(view: TableView, running: tuple[Backfill, ...]) -> list[Backfill]:
-    """Return the running backfills of the table's environment: by the end of its name, else by its tag.
-
-    Where the name ends in more than one environment (prod, eu-prod), the longest is meant. The name goes first: dagy gives it.
-    """
+def _of_environment(view: TableView, running: tuple[Backfill, ...], own: tuple[str, ...]) -> list[Backfill]:
+    """Return the running backfills of the table's environment: by its name, else by its tag; all where neither tells."""
     live = [item for item in running if item.state in {"running", CANCELLED} and item.started_at <= view.evidence.end]
-    found = [item for item in live if item.environment and view.table.endswith(f"-{item.environment}")]
-    if not found:
-        tag = view.evidence.tags.get(f"{view.settings.tag_prefix}:environment")
-        return [item for item in live if item.environment and item.environment == tag]
-    longest = max(len(item.environment) for item in found)
-    return [item for item in found if len(item.environment) == longest]
+    if not own:
+        return live
+    found = ([item for item in live if item.environment == one] for one in own)
+    return next((items for items in found if items), [])
+
+
+def _of_unknown(view: TableView, match: _Match) -> _Match:
+    """Doubt a match where the backfill may be of another environment than the table: it began with the jump, no more."""
+    tag = f"{view.settings.tag_prefix}:environment"
+    unknown = f"Which environment {view.table} is of is unknown: its name does not say, and it has no tag {tag}."
+    return replace(match, doubt=unknown if match.doubt is None else f"{unknown} {match.doubt}")
 
 
 def _match(view: TableView, backfill: Backfill) -> _Match | str:

@@ -82,9 +82,11 @@ def _with_load(view: TableView, diagnosis: Diagnosis) -> Diagnosis:
         text += "a backfill may be behind it, but dagy could not be asked."
     else:
         text += "no running backfill explains it"
-        text += "".join(f", {said}" for said in other_writers.excluded(view, jump)) + ": look for another writer"
+        text += "".join(f", {said}" for said in other_writers.excluded(view, jump))
+        text += ": look for another writer"
         replicas = view.evidence.settings.replicas
         text += f", also in another Region ({names(replicas)})." if replicas else "."
+        text += " One that writes in batches may show in no ThrottledRequests."
     finding = Finding(text=text, check=view.check(f"Consumed{PREFIX[Way.WRITE]}CapacityUnits"))
     confidence = diagnosis.confidence
     if isinstance(known, BackfillsUnknown) and blind:

@@ -4,10 +4,10 @@ Absence counts only where the unit was measured: without its consumed capacity, 
 """
 
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.table_view import RECENT_MINUTES, WORK_MINUTES, TableView
+from unthrottle.causes.table_view import RECENT_MINUTES, TableView
 from unthrottle.causes.wording import clock, number
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
-from unthrottle.evidence.table import Way
+from unthrottle.evidence.table import WORK_MINUTES, Way
 
 
 def unmeasured(view: TableView) -> tuple[str, ...]:

@@ -12,8 +12,7 @@ from statistics import median
 from unthrottle.causes import checks
 from unthrottle.causes.wording import clock, number
 from unthrottle.diagnosis import Finding
-from unthrottle.evidence.series import Series
-from unthrottle.evidence.table import Billing, Capacity, TableEvidence, Throttle, UnitMetrics, Way
+from unthrottle.evidence.table import WORK_MINUTES, Billing, Capacity, TableEvidence, Throttle, UnitMetrics, Way
 from unthrottle.settings import Settings
 
 MINUTE = timedelta(minutes=1)
@@ -21,11 +20,14 @@ MINUTE = timedelta(minutes=1)
 STALE_AFTER = timedelta(minutes=10)
 """Older than this, the newest datapoint describes another situation. Capacity metrics appear within a few minutes."""
 
-WORK_MINUTES = 10
-"""Throttles of this many minutes are explained together, so that the mix of reasons is not one minute's chance."""
-
 RECENT_MINUTES = 3
 """What counts as now: one minute may be missing or incomplete, three in a row are not."""
+
+EASED = 2 / 3
+"""Throttles that fell to this part of what they were are falling, and not just uneven."""
+
+EASED_MINUTES = 2
+"""In so many of the newest minutes: the newest one may be late or incomplete."""
 
 SHARE = 0.20
 """A reason with less than this part of the throttles it is mixed with is a side effect, not the cause."""
@@ -128,10 +130,15 @@ class TableView:
 
     @property
     def is_easing(self) -> bool:
-        """Say whether the newest minutes saw at most two thirds of the throttles of the minutes before them."""
+        """Say whether the newest minutes saw at most two thirds of the throttles of the minutes before them.
+
+        At least two of the three must have: a single throttle datapoint that is late or not whole yet is not a fall.
+        """
         before = self.events_between(self.recent_start - RECENT_MINUTES * MINUTE, self.recent_start)
-        now = self.events_between(self.recent_start, self.newest + MINUTE)
-        return before > 0 and now <= 2 / 3 * before
+        minutes = [self.recent_start + back * MINUTE for back in range(RECENT_MINUTES)]
+        now = [self.events_between(minute, minute + MINUTE) for minute in minutes]
+        fell = [events for events in now if events <= EASED * before / RECENT_MINUTES]
+        return before > 0 and sum(now) <= EASED * before and len(fell) >= EASED_MINUTES
 
     def capacity(self, index: str | None, way: Way) -> int | None:
         """Return the provisioned units per second of the table or an index; None on demand or for an unknown index."""
@@ -231,14 +238,13 @@ class Unusable:
 
 def look(evidence: TableEvidence, settings: Settings) -> TableView | Unusable:
     """Find the visible minutes and the throttles, or say why there is nothing to look at."""
-    seen = [last for series in _all_series(evidence) if (last := series.last_at) is not None]
-    if not seen:
+    newest = evidence.newest
+    if newest is None:
         return Unusable(
             gap=f"No evidence: neither consumed capacity nor throttles of table {evidence.settings.name} or its "
             f"indexes have a datapoint between {clock(evidence.start)} and {clock(evidence.end)}. Name, Region or "
             "dimensions may be wrong."
         )
-    newest = max(seen)
     if evidence.end - newest > STALE_AFTER:
         minutes = number((evidence.end - newest).total_seconds() // 60)
         return Unusable(
@@ -261,11 +267,3 @@ def look(evidence: TableEvidence, settings: Settings) -> TableView | Unusable:
             throttled += found
     throttled.sort(key=lambda item: -item.events)
     return TableView(evidence=evidence, settings=settings, newest=newest, throttled=tuple(throttled), unknown=unknown)
-
-
-def _all_series(evidence: TableEvidence) -> list[Series]:
-    found: list[Series] = []
-    for unit in evidence.units:
-        found += [*unit.consumed.values(), *unit.throttle_events.values()]
-        found += [series for reasons in unit.throttles.values() for series in reasons.values()]
-    return found

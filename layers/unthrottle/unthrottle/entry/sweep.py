@@ -11,8 +11,9 @@ from unthrottle.adapters.figures import write_figures
 from unthrottle.entry.intake import receiver
 from unthrottle.incident import Incident
 from unthrottle.outbox import check_token, is_time_to_check
-from unthrottle.reach import is_asked, reach
+from unthrottle.reach import SESSION, is_asked, reach
 from unthrottle.reopen import Place, reopen, tell_unreadable
+from unthrottle.returned import notice
 from unthrottle.stuck import stuck
 from unthrottle.sweep import SWEEP_EVERY, sweep
 from unthrottle.wiring import Wired
@@ -34,7 +35,7 @@ class Sweep:
     def handle(self, event: object) -> dict[str, Any]:
         wired = self._wired
         if is_asked(event):
-            return {"places": reach(wired.accounts, wired.places, event)}
+            return {"places": reach(wired.accounts, wired.places, event, any_function=self._any_function)}
         found = wired.incidents.open_incidents()
         swept = sweep(wired.ports, wired.starter, found)
         reopened = self._reopen(None if swept.has_changed else found)
@@ -50,7 +51,14 @@ class Sweep:
             },
             stack=wired.deployment.stack,
         )
+        swept.complain()
         return {**asdict(swept), "reopened": list(reopened)}
+
+    def _any_function(self, account: str, region: str) -> str | None:
+        """Name one function of an account and Region: the first of the first page."""
+        for one in self._wired.accounts.survey(account, region, SESSION).functions():
+            return one.name
+        return None
 
     def _reopen(self, still_open: Sequence[Incident] | None) -> tuple[str, ...]:
         wired = self._wired
@@ -65,6 +73,7 @@ class Sweep:
             receiver(wired).take,
             still_open=still_open,
             unreadable=unreadable.setdefault,
+            at_it=lambda incident, alarm: notice(wired.ports, incident, alarm, now),
         )
         if is_time_to_check(now, SWEEP_EVERY):
             tell_unreadable(wired.pager, unreadable)

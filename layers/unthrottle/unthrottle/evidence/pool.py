@@ -5,7 +5,7 @@ pool (AWS Lambda guide, monitoring concurrency); the setting of the same name is
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
@@ -20,6 +20,13 @@ LOOP_LENGTH = 16
 
 LOOPS_EXPLAIN = 0.5
 """Part of a function's invocations that loops must make for it to be held to one execution."""
+
+
+PROVISIONED_MINUTES = 15
+"""Over so many minutes the smallest trace of provisioned concurrency counts."""
+
+HALF_OF_THE_POOL = 0.5
+"""Whoever holds this part of the shared pool is large in it, however small the pool is beside the account's limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,15 +121,24 @@ class Candidate:
             (series.sum() for series in (self.async_events, self.async_started) if series is not None), default=0
         )
 
+    def ran(self, held: float) -> float:
+        """Count its invocations, at least as many as it `held` executions at once.
+
+        Invocations are published when a run has ended, at the minute in which it started (AWS Lambda guide, metrics): those
+        of runs of 14 minutes are missing while they hold the pool, and missing is not none.
+        """
+        return max(self.invocations.sum() if self.invocations is not None else 0.0, held)
+
     @property
     def is_loop(self) -> bool:
         """Say whether at least half of what it ran belongs to loops that Lambda stopped (AWS Lambda guide, recursion).
 
-        Lambda stops a chain of requests after about 16 invocations of the function.
+        Lambda stops a chain of requests after about 16 invocations of the function. Without a count of what it ran, no part
+        of it can be told.
         """
         stopped = self.loops_stopped.sum() if self.loops_stopped is not None else 0.0
         ran = self.invocations.sum() if self.invocations is not None else 0.0
-        return stopped > 0 and stopped * LOOP_LENGTH >= LOOPS_EXPLAIN * ran
+        return 0 < ran <= stopped * LOOP_LENGTH / LOOPS_EXPLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +172,39 @@ class PoolEvidence:
     earlier_account: Series | None = None
     gaps: tuple[str, ...] = ()
     kind: Literal["pool"] = "pool"
+
+    @property
+    def shared_use(self) -> Series:
+        """Return the use of the pool that functions without a reservation share."""
+        return shared_use(self.unreserved_in_use, self.concurrency, self.account)
+
+    @property
+    def shared_size(self) -> float:
+        """Return how many executions that pool can hold: what reservations and provisioned concurrency leave."""
+        return shared_size(self.claimed, self.unreserved_in_use, self.account, self.shared_use.last_at)
+
+
+def shared_use(unreserved: Series, concurrency: Series, account: ConcurrencyAccount) -> Series:
+    """Return the use of the shared pool. Where nothing is reserved all executions draw on it, so that either series tells."""
+    return concurrency if unreserved.is_empty and account.reserved == 0 else unreserved
+
+
+def shared_size(claimed: Series, unreserved: Series, account: ConcurrencyAccount, newest: datetime | None) -> float:
+    """Return how many executions the shared pool can hold: the unreserved limit, less what provisioned concurrency holds.
+
+    ClaimedAccountConcurrency is the unreserved pool's use plus all reservations plus all provisioned concurrency (AWS
+    Lambda guide, monitoring concurrency). The smallest remainder of the minutes up to `newest` counts: allocations are
+    static, while a reservation changed meanwhile would make single minutes wrong.
+    """
+    seen = () if newest is None else tuple(newest - timedelta(minutes=back) for back in range(PROVISIONED_MINUTES))
+    remainders = []
+    for moment in seen:
+        total, used = claimed.at(moment), unreserved.at(moment)
+        if total is not None and used is not None:
+            remainders.append(total - used - account.reserved)
+    return account.unreserved_limit - max(0.0, min(remainders, default=0.0))
+
+
+def large_from(share: float, size: float) -> float:
+    """Return from how many executions on a function is large in a pool of `size`: one's `share`, or half of a smaller pool."""
+    return min(share, max(1.0, HALF_OF_THE_POOL * size))

@@ -4,7 +4,8 @@ A call that can be told without is not made: what feeds a function is not looked
 queued events, nor how long it keeps them where a dead-letter queue takes what is dropped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from unthrottle.errors import NotFound, Refused
@@ -51,16 +52,27 @@ def read_candidates(
     gaps: list[str],
     *,
     any_provisioned: bool,
+    held: Mapping[str, float],
     feeds: bool = True,
 ) -> list[Candidate]:
     """Read the settings of some functions; one that is gone, or that Lambda does not know by this name, is a gap.
 
+    `held` are the executions that each had at once when the pool was fullest: at least as often it was invoked.
     `feeds` False leaves out what invokes them: of one that suffers nothing will be slowed.
     """
     found = []
     for name in names:
         try:
-            found.append(_read(observer.functions, name, series[name], any_provisioned=any_provisioned, feeds=feeds))
+            found.append(
+                _read(
+                    observer.functions,
+                    name,
+                    series[name],
+                    any_provisioned=any_provisioned,
+                    held=held.get(name, 0.0),
+                    feeds=feeds,
+                )
+            )
         except NotFound:
             gaps.append(f"function {name} has metrics but is not there any more")
         except Refused as error:
@@ -86,20 +98,10 @@ def provisioned_exists(claimed: Series, unreserved: Series, account: Concurrency
 
 
 def _read(
-    functions: Functions, name: str, series: dict[str, Series], *, any_provisioned: bool, feeds: bool
+    functions: Functions, name: str, series: dict[str, Series], *, any_provisioned: bool, held: float, feeds: bool
 ) -> Candidate:
     settings = functions.describe(name)
-    invocations, events, started = series["i"], series["a"], series["g"]
-    # One with a pool of its own is never capped: what feeds it does not matter.
-    matters = feeds and settings.reserved is None and not settings.managed_instances
-    queued = max(events.sum(), started.sum())  # a backlog that drains was received before the window
-    sources: tuple[EventSource, ...] = ()
-    if matters and (queued <= 0 or queued < ASYNC_SHARE * invocations.sum()):
-        sources = functions.event_sources(name)
-    kept: AsyncSettings | None = None
-    if matters and queued > 0:
-        kept = AsyncSettings(has_destination=True) if settings.has_dead_letter else functions.async_settings(name)
-    return Candidate(
+    plain = Candidate(
         name=name,
         arn=settings.arn,
         reserved=settings.reserved,
@@ -108,11 +110,20 @@ def _read(
         managed_instances=settings.managed_instances,
         durable=settings.durable,
         provisioned=functions.provisioned(name) if any_provisioned else None,
-        event_sources=sources,
-        async_settings=kept,
-        invocations=invocations,
-        async_events=events,
-        async_started=started,
+        invocations=series["i"],
+        async_events=series["a"],
+        async_started=series["g"],
         throttles=series["t"],
         loops_stopped=series["r"],
     )
+    # One with a pool of its own is never capped: what feeds it does not matter.
+    if not feeds or settings.reserved is not None or settings.managed_instances:
+        return plain
+    queued = plain.queued
+    sources: tuple[EventSource, ...] = ()
+    if queued <= 0 or queued < ASYNC_SHARE * plain.ran(held):
+        sources = functions.event_sources(name)
+    kept: AsyncSettings | None = None
+    if queued > 0:
+        kept = AsyncSettings(has_destination=True) if settings.has_dead_letter else functions.async_settings(name)
+    return replace(plain, event_sources=sources, async_settings=kept)

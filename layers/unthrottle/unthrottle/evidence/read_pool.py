@@ -8,7 +8,7 @@ the function that suffers where the pool is fine. The number of calls does not g
 
 from datetime import datetime, timedelta
 
-from unthrottle.evidence.pool import RANKED_FUNCTIONS, Candidate, FunctionUse, PoolEvidence
+from unthrottle.evidence.pool import RANKED_FUNCTIONS, Candidate, FunctionUse, PoolEvidence, large_from
 from unthrottle.evidence.read_by_name import rank_by_name, throttled_by_name
 from unthrottle.evidence.read_candidates import provisioned_exists, queries, read_candidates, series_of
 from unthrottle.evidence.read_earlier import read_earlier
@@ -86,8 +86,9 @@ def read_pool(
     pool = pool_of(answer.series, account, end)
     full_from = (MAY_BE_HELD if early_warning else USED_UP) * pool.size
     held = pool.fullness is None or pool.fullness >= MAY_BE_HELD
-    holders = large(uses, account, settings, pool.peak, own_prefix) if held else ()
-    share = account.limit * settings.max_pool_share / 100
+    share = large_from(account.limit * settings.max_pool_share / 100, pool.size)
+    holders = large(uses, share, pool.peak, own_prefix) if held else ()
+    at_peak = dict(holders)
     chosen = suspects(holders, uses, pool, share=share, full_from=full_from)
     measured = [name for name, _ in holders]
     victims = observer.metrics.read(
@@ -101,11 +102,11 @@ def read_pool(
     any_provisioned = provisioned_exists(answer.series["claimed"], answer.series["unreserved"], account)
     series = series_of(measured, victims.series)
     asked = list(chosen)
-    candidates = read_candidates(observer, chosen, series, gaps, any_provisioned=any_provisioned)
+    candidates = read_candidates(observer, chosen, series, gaps, any_provisioned=any_provisioned, held=at_peak)
     if any(not _shares(one) for one in candidates) and _hold(candidates, holders) < TELLS * pool.at_peak:
         # What has risen runs in a pool of its own after all: then it may be one of the steady ones.
         rest = [name for name in measured if name not in chosen][: MOST_CANDIDATES - len(chosen)]
-        candidates += read_candidates(observer, rest, series, gaps, any_provisioned=any_provisioned)
+        candidates += read_candidates(observer, rest, series, gaps, any_provisioned=any_provisioned, held=at_peak)
         asked += rest
     doubtful: tuple[str, ...] = ()
     if pool.fullness is not None and pool.fullness * pool.size >= full_from:
@@ -116,7 +117,13 @@ def read_pool(
         if suffering:
             own = observer.metrics.read(queries(suffering), start=end - RECENT, end=end).series
             candidates += read_candidates(
-                observer, suffering, series_of(suffering, own), gaps, any_provisioned=any_provisioned, feeds=False
+                observer,
+                suffering,
+                series_of(suffering, own),
+                gaps,
+                any_provisioned=any_provisioned,
+                held={},
+                feeds=False,
             )
     return PoolEvidence(
         start=start,

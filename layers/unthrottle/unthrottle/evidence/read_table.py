@@ -5,11 +5,13 @@ metrics look healthy (AWS DynamoDB guide, GSI back pressure). ThrottledRequests 
 does not tell the cause.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from unthrottle.backfills import BackfillsRefused, BackfillsUnavailable
 from unthrottle.errors import NotAllowed, Refused, TryAgain
 from unthrottle.evidence import writers
+from unthrottle.evidence.environment import environments, is_dagys
 from unthrottle.evidence.series import Series, empty
 from unthrottle.evidence.table import (
     BackfillsUnknown,
@@ -65,11 +67,12 @@ def read_table(
     end = now.replace(second=0, microsecond=0)
     start = end - WINDOW
     described = observer.tables.describe(table)
-    environment = environment_of(table, settings.table_prefix)
+    tags = observer.tables.tags(described.arn)
+    environment = next(iter(environments(table, tags, settings)), None) if is_dagys(table, settings) else None
     beside = writers.queries(described, settings, environment)
     units, others = _read(observer, described, beside, start, end)
     scaling = observer.tables.scaling(table)
-    running = _ask_dagy(backfills, settings, table)
+    running = _ask_dagy(backfills, settings, table, tags)
     bulk, gaps = writers.read_bulk(observer.tables, table, writers.jumped_at(units, end), running)
     hot = tuple(
         keys
@@ -83,7 +86,7 @@ def read_table(
         end=end,
         settings=described,
         units=units,
-        tags=observer.tables.tags(described.arn),
+        tags=tags,
         scaling=scaling,
         activities=_activities(observer, table, units, scaling, end),
         backfills=running,
@@ -169,27 +172,20 @@ def _events_by(unit: UnitMetrics, reason: Throttle, end: datetime) -> float:
     return sum(unit.throttles[way][reason].between(end - RECENT, end).sum() for way in Way)
 
 
-def environment_of(table: str, prefix: str) -> str | None:
-    """Name the dagy environment a table belongs to: dagy-runs-develop -> develop; None for a table that is not dagy's."""
-    if not prefix or not table.startswith(prefix):
-        return None
-    rest = table.removeprefix(prefix)
-    for name in ("flows", "runs", "task-runs", "schedules", "rate-limits", "usage-events"):
-        if rest.startswith(name + "-") and len(rest) > len(name) + 1:
-            return rest.removeprefix(name + "-")
-    return rest.rsplit("-", 1)[1] if "-" in rest and not rest.endswith("-") else None
-
-
-def _ask_dagy(backfills: Backfills | None, settings: Settings, table: str) -> BackfillsUnknown | RunningBackfills:
-    environment = environment_of(table, settings.table_prefix)
-    if environment is None:
+def _ask_dagy(
+    backfills: Backfills | None, settings: Settings, table: str, tags: Mapping[str, str]
+) -> BackfillsUnknown | RunningBackfills:
+    """Ask for the running backfills of the table's environment, or for all where neither name nor tag says which it is."""
+    if not is_dagys(table, settings):
         return RunningBackfills(backfills=())
     if backfills is None:
         return BackfillsUnknown(reason="dagy is not configured", configured=False)
+    here = environments(table, tags, settings)
     try:
-        return RunningBackfills(backfills=backfills.running(environment))
+        running = backfills.running(here[0] if len(here) == 1 else None)
     except (BackfillsUnavailable, BackfillsRefused) as error:
         return BackfillsUnknown(reason=str(error))
+    return RunningBackfills(backfills=tuple(one for one in running if not here or one.environment in here))
 
 
-__all__ = ["HotKeys", "environment_of", "read_table", "read_units"]
+__all__ = ["HotKeys", "read_table", "read_units"]

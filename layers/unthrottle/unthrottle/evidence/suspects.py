@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from unthrottle.evidence.pool import Candidate, ConcurrencyAccount, FunctionUse
+from unthrottle.evidence.pool import Candidate, ConcurrencyAccount, FunctionUse, shared_size, shared_use
 from unthrottle.evidence.series import Series
-from unthrottle.settings import Settings
 from unthrottle.subjects import is_own
 
 MOST_LARGE = 10
@@ -55,15 +54,9 @@ class Pool:
 
 def pool_of(series: dict[str, Series], account: ConcurrencyAccount, end: datetime) -> Pool:
     """See the pool in the account's own series: `unreserved`, `concurrency` and `claimed`."""
-    use = series["unreserved"]
-    if use.is_empty and account.reserved == 0:
-        use = series["concurrency"]  # nothing is reserved, so all executions draw on the one pool
+    use = shared_use(series["unreserved"], series["concurrency"], account)
     newest = use.last_at
-    # What provisioned concurrency holds is not there to be shared (AWS Lambda guide, ClaimedAccountConcurrency).
-    claimed = None if newest is None else series["claimed"].at(newest)
-    used = None if newest is None else series["unreserved"].at(newest)
-    provisioned = 0.0 if claimed is None or used is None else max(0.0, claimed - used - account.reserved)
-    size = account.unreserved_limit - provisioned
+    size = shared_size(series["claimed"], series["unreserved"], account, newest)
     fullness = None
     if newest is not None and size > 0:
         fullness = (use.between(newest - timedelta(minutes=2), end).peak() or 0.0) / size
@@ -72,16 +65,12 @@ def pool_of(series: dict[str, Series], account: ConcurrencyAccount, end: datetim
 
 
 def large(
-    uses: Sequence[FunctionUse],
-    account: ConcurrencyAccount,
-    settings: Settings,
-    peak: datetime | None,
-    own_prefix: str | None,
+    uses: Sequence[FunctionUse], share: float, peak: datetime | None, own_prefix: str | None
 ) -> tuple[tuple[str, float], ...]:
-    """Name the functions that hold at least half of what one may keep, and what they hold, the largest first."""
+    """Name the functions that hold at least half of the `share`, and what they hold, the largest first."""
     if peak is None:
         return ()
-    enough = max(1.0, account.limit * settings.max_pool_share / 100 / 2)
+    enough = max(1.0, share / 2)
     held = sorted(
         ((near(use.concurrency, peak), use.name) for use in uses if not is_own(use.name, own_prefix)), reverse=True
     )

@@ -5,12 +5,15 @@ datapoints (AWS DynamoDB guide, metrics and dimensions).
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
 from unthrottle.backfills import Backfill
 from unthrottle.evidence.series import Series
+
+WORK_MINUTES = 10
+"""Throttles of this many minutes are explained together, so that the mix of reasons is not one minute's chance."""
 
 
 class Billing(StrEnum):
@@ -44,9 +47,14 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSettings:
+    """A global secondary index; it has a maximum on demand and a budget of decreases of its own (DynamoDB API)."""
+
     name: str
     status: str
     capacity: Capacity
+    max_on_demand_read: int | None = None
+    max_on_demand_write: int | None = None
+    last_decrease_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +81,12 @@ class TableSettings:
         """Say whether no change of the table or an index is under way."""
         return self.status == "ACTIVE" and all(index.status == "ACTIVE" for index in self.indexes)
 
+    def decreased_at(self, index: str | None) -> datetime | None:
+        """Return when the capacity of the table (None) or of one index was last lowered."""
+        if index is None:
+            return self.last_decrease_at
+        return next((item.last_decrease_at for item in self.indexes if item.name == index), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingTarget:
@@ -86,13 +100,17 @@ class ScalingTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingActivity:
-    """One thing autoscaling did or could not do; `not_scaled` holds AWS's reason codes, such as AlreadyAtMaxCapacity."""
+    """One thing autoscaling did or could not do; `not_scaled` holds AWS's reason codes, such as AlreadyAtMaxCapacity.
+
+    `way` None: the answer did not say which of the two it was about.
+    """
 
     at: datetime
     index: str | None
     description: str
     status: str
     not_scaled: tuple[str, ...] = ()
+    way: Way | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,3 +213,23 @@ class TableEvidence:
     def unit(self, index: str | None) -> UnitMetrics | None:
         """Return the metrics of the table (None) or of one index."""
         return next((unit for unit in self.units if unit.index == index), None)
+
+    @property
+    def newest(self) -> datetime | None:
+        """Return the newest minute in which anything of the table or an index was measured; None: nothing was."""
+        every = (
+            series
+            for unit in self.units
+            for series in (
+                *unit.consumed.values(),
+                *unit.throttle_events.values(),
+                *(one for reasons in unit.throttles.values() for one in reasons.values()),
+            )
+        )
+        return max((last for series in every if (last := series.last_at) is not None), default=None)
+
+    @property
+    def work_start(self) -> datetime | None:
+        """Return the first of the minutes whose throttles are explained; None where nothing was measured."""
+        newest = self.newest
+        return None if newest is None else newest - timedelta(minutes=WORK_MINUTES - 1)

@@ -48,7 +48,7 @@ def _line(incident: Incident, step: Step, voice: Voice, *, is_explained: bool) -
             return _diagnosed(incident, voice)
         case Step.APPROVAL_NEEDED | Step.REMINDER:
             return _approval(incident, voice, again=step is Step.REMINDER)
-        case Step.ESCALATED | Step.SNOOZED | Step.PUT_OFF | Step.GOES_ON | Step.UNRESOLVED:
+        case Step.ESCALATED | Step.SNOOZED | Step.PUT_OFF | Step.GOES_ON | Step.UNRESOLVED | Step.RETURNED:
             return _with_a_person(incident, step, voice)
         case (
             Step.ACTING
@@ -97,6 +97,8 @@ def _with_a_person(incident: Incident, step: Step, voice: Voice) -> str:
             return f"paged a person: {suffering(incident, voice)}{_colon(because(incident, voice))}"
         case Step.GOES_ON:
             return f"the snooze has ended and it goes on, paged a person again: {suffering(incident, voice)}"
+        case Step.RETURNED:
+            return "throttled again while the change is in force, paged a person; no second change is made"
         case Step.UNRESOLVED:
             what = "was watched to the end and is not over" if incident.alarm_name else "is not over"
             return f"closed, nothing was changed: it {what}; the next alarm opens a new incident"

@@ -201,6 +201,8 @@ def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Pictur
                 *parts.runners_up(incident),
                 *parts.checks(incident),
             ]
+        case Step.RETURNED:
+            return parts.how_to_revert(incident)
         case Step.DRIFTED:
             return parts.way_back_commands(incident, "*To give back by hand, if it is still wanted*")
         case Step.FAILED if incident.applied:

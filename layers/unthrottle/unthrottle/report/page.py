@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from unthrottle.incident import Incident
-from unthrottle.report.deeds import ends
+from unthrottle.report.deeds import ends, way_back
 from unthrottle.report.standing import first_line, headline
 from unthrottle.report.voice import PLAIN, cleaned, visible
 from unthrottle.report.words import changes, clock, confidence, since
@@ -58,7 +58,8 @@ def _lines(incident: Incident, detail: str) -> list[str]:
         lines += _under("The guard says", [f"{r.guardrail}: {PLAIN.text(r.text)}" for r in incident.verdict.reasons])
     if plan:
         lines += _under("AWS calls" if incident.applied else "AWS calls, not made", _typed(plan.commands))
-        lines += _under("Their way back", _typed(plan.way_back_commands))
+        back = _typed(plan.way_back_commands) or list(filter(None, [way_back(incident, PLAIN)]))
+        lines += _under("Their way back", back)
     if diagnosis:
         lines += _under("See for yourself", _typed(f.check for f in diagnosis.findings if f.check))
     account = f"account {cleaned(incident.account)}, {cleaned(incident.region)}"

@@ -153,8 +153,9 @@ def is_only_cancelled(incident: Incident) -> bool:
 
 
 def how_to_decide(incident: Incident) -> list[Block]:
-    """Say how to answer, with and without Slack's buttons."""
-    approve, reject = f"unthrottle approve {incident.id}", f"unthrottle reject {incident.id}"
+    """Say how to answer, with and without Slack's buttons. The version holds a yes to the change that is shown."""
+    shown = f"{incident.id}:{incident.question.version}" if incident.question else incident.id
+    approve, reject = f"unthrottle approve {shown}", f"unthrottle reject {shown}"
     return [
         blocks.context(
             f"Decide with the buttons at the top of this thread, or in a terminal: {SLACK.typed(approve)} · "

@@ -38,6 +38,7 @@ class Step(StrEnum):
     PUT_OFF = "put-off"
     GOES_ON = "goes-on"
     UNRESOLVED = "unresolved"
+    RETURNED = "returned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,7 @@ STATES: dict[Step, State] = {
     Step.PUT_OFF: State(emoji="💤", words="Snoozed"),
     Step.GOES_ON: State(emoji="📟", words="Goes on after the snooze", calls_a_person=True),
     Step.UNRESOLVED: State(emoji="⚪", words="Closed, not over"),
+    Step.RETURNED: State(emoji="📟", words="Throttled again during the lease", calls_a_person=True),
 }
 LEFT = State(emoji="⚪", words="Left as it is")
 """How an end is marked at which nothing was to be done, and nothing is over either."""
