@@ -23,14 +23,14 @@ $(VENV)/.ready: requirements-dev.lock pyproject.toml
 	  "Install one (on Debian: python3 python3-venv), or name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "setting up $(VENV) (once, 1 to 3 minutes)"
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install $(PIP_QUIET) --require-hashes --requirement requirements-dev.lock
+	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --require-hashes --requirement requirements-dev.lock
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(SAM_VENV)/.ready: requirements-sam.lock $(VENV)/.ready
 	@echo "setting up $(SAM_VENV) with the SAM tools (once, 1 to 2 minutes)"
 	@$(SAM_VENV)/bin/python -c '' 2>/dev/null || $(BIN)/python -m venv --clear $(SAM_VENV)
-	@$(SAM_VENV)/bin/python -m pip install $(PIP_QUIET) --require-hashes --requirement requirements-sam.lock
+	@$(SAM_VENV)/bin/python -m pip install $(PIP_QUIET) --no-deps --require-hashes --requirement requirements-sam.lock
 	@touch $@
 
 demo: setup  ## the post-mortem's incident, healed in the sandbox
@@ -61,7 +61,7 @@ CHECKOV_VENV := .venv-checkov
 $(CHECKOV_VENV)/.ready: requirements-checkov.lock $(VENV)/.ready
 	@echo "setting up $(CHECKOV_VENV) with a security linter for templates (once, 1 to 2 minutes)"
 	@$(CHECKOV_VENV)/bin/python -c '' 2>/dev/null || $(BIN)/python -m venv --clear $(CHECKOV_VENV)
-	@$(CHECKOV_VENV)/bin/python -m pip install $(PIP_QUIET) --require-hashes --requirement requirements-checkov.lock
+	@$(CHECKOV_VENV)/bin/python -m pip install $(PIP_QUIET) --no-deps --require-hashes --requirement requirements-checkov.lock
 	@touch $@
 
 # Without the network: --skip-download. What is skipped says why, beside the resource.
@@ -104,7 +104,7 @@ AUDIT_VENV := .venv-audit
 $(AUDIT_VENV)/.ready: requirements-audit.lock $(VENV)/.ready
 	@echo "setting up $(AUDIT_VENV) (once)"
 	@$(AUDIT_VENV)/bin/python -c '' 2>/dev/null || $(BIN)/python -m venv --clear $(AUDIT_VENV)
-	@$(AUDIT_VENV)/bin/python -m pip install $(PIP_QUIET) --require-hashes --requirement requirements-audit.lock
+	@$(AUDIT_VENV)/bin/python -m pip install $(PIP_QUIET) --no-deps --require-hashes --requirement requirements-audit.lock
 	@touch $@
 
 audit: $(AUDIT_VENV)/.ready  ## known vulnerabilities in what is deployed and in our tools, as far as the index tells

@@ -113,7 +113,7 @@ def measure(*, quick: bool) -> list[Section]:
     section = Section(
         key="cold",
         title="Cold start under Lambda's runtime client (process start to first answer)",
-        columns=["function", "median", f"ratio to {BASE}", "ratio of processor time", "zipped", "unpacked"],
+        columns=["function", "median", f"ratio to {BASE}", "ratio of processor time", "memory", "zipped", "unpacked"],
     )
     if not BUILD.is_dir() or not (RUNTIME / "client").is_dir():
         section.notes.append("Not measured: nothing is built for this machine. `make bench` builds it first.")
@@ -124,18 +124,19 @@ def measure(*, quick: bool) -> list[Section]:
         (folder / "app.py").write_text(BASELINE, encoding="utf-8")
         starts = _starts(folder, held.enter_context(refusing()), held.enter_context(answering(SECRET)))
         times: dict[str, list[tuple[float, float]]] = {start.name: [] for start in starts}
+        memory: dict[str, float | None] = {}
         for number in range(rounds + 1):
             for start in starts:
-                taken = _timed(start)
+                wall, used, memory[start.name] = _timed(start)
                 if number:  # the first round warms the disk's cache
-                    times[start.name].append(taken)
+                    times[start.name].append((wall, used))
         imports = _imports(folder, rounds)
-    _fill(section, times)
+    _fill(section, times, memory)
     section.notes.append(
         f"Medians of {rounds} new processes each, on this machine; Lambda's sandbox start comes on top and is the same for "
         "all. AWS refuses every call of the first six, and answers those of the last two at once: RespondFunction answers "
         "that its first checkpoint and its first read were refused, SweepFunction and AuditFunction that their first read "
-        "was. Bytecode is in the build, as in Lambda's own boto3."
+        "was. memory: the most that the process had held by then. Bytecode is in the build, as in Lambda's own boto3."
     )
     return [section, imports]
 
@@ -165,15 +166,25 @@ def _starts(baseline: Path, refuses: str, answers: str) -> list[Start]:
     return found
 
 
-def _fill(section: Section, times: dict[str, list[tuple[float, float]]]) -> None:
+def _fill(section: Section, times: dict[str, list[tuple[float, float]]], memory: dict[str, float | None]) -> None:
     base, base_used = _medians(times[BASE])
     for name, values in times.items():
         middle, used = _medians(values)
         ratio, share = middle / base, used / base_used
         built = BUILD / name
         unpacked, zipped = (f"{size / 1e6:,.2f} MB" for size in sizes(built)) if built.is_dir() else ("-", "-")
-        section.rows.append([name, f"{middle * 1000:,.0f} ms", f"{ratio:.2f} x", f"{share:.2f} x", zipped, unpacked])
-        section.data[name] = {"seconds": middle, "ratio": ratio, "processor_ratio": share, "all": values}
+        held = memory[name]
+        peak = "-" if held is None else f"{held:,.0f} MB"
+        section.rows.append(
+            [name, f"{middle * 1000:,.0f} ms", f"{ratio:.2f} x", f"{share:.2f} x", peak, zipped, unpacked]
+        )
+        section.data[name] = {
+            "seconds": middle,
+            "ratio": ratio,
+            "processor_ratio": share,
+            "memory_mb": held,
+            "all": values,
+        }
         if name in MOST:
             section.goals.append(
                 Goal(
@@ -186,7 +197,7 @@ def _fill(section: Section, times: dict[str, list[tuple[float, float]]]) -> None
                 )
             )
     unpacked, zipped = (f"{size / 1e6:,.2f} MB" for size in sizes(BUILD / "UnthrottleLayer"))
-    section.rows.append(["UnthrottleLayer (in each)", "-", "-", "-", zipped, unpacked])
+    section.rows.append(["UnthrottleLayer (in each)", "-", "-", "-", "-", zipped, unpacked])
     section.bars["Cold start, x of boto3 and one client"] = {name: one["ratio"] for name, one in section.data.items()}
 
 
@@ -205,6 +216,8 @@ def _imports(nowhere: Path, rounds: int) -> Section:
         "IntakeFunction's app": ("import app", BUILD / "IntakeFunction", [layer, sdk]),
         "SlackFunction's app": ("import app", BUILD / "SlackFunction", [layer, sdk]),
         "RespondFunction's app": ("import app", BUILD / "RespondFunction", respond),
+        "SweepFunction's app": ("import app", BUILD / "SweepFunction", [layer, sdk]),
+        "AuditFunction's app": ("import app", BUILD / "AuditFunction", [layer, sdk]),
         "of which the durable SDK, with boto3": ("import aws_durable_execution_sdk_python", nowhere, respond),
     }
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in things}
@@ -245,15 +258,16 @@ def _imported(code: str, folder: Path, path: list[Path]) -> tuple[float, float]:
     return time.perf_counter() - before, _processor_seconds() - used
 
 
-def _timed(start: Start) -> tuple[float, float]:
-    """Seconds from the start of the process to its first answer, and of the processor that it used until then."""
+def _timed(start: Start) -> tuple[float, float, float | None]:
+    """Seconds from the start of the process to its first answer, of the processor until then, and the memory in MB."""
     environment = {**ENVIRONMENT, "UNTHROTTLE_OPERATORS": "U0PERATOR", "AWS_ENDPOINT_URL": start.aws}
     event = start.event()
     before, used = time.perf_counter(), _processor_seconds()
     with FunctionProcess(start.folder, path=start.path, environment=environment) as running:
         running.send(event)
         seconds = time.perf_counter() - before
-    return seconds, _processor_seconds() - used
+        held = running.peak_mb()
+    return seconds, _processor_seconds() - used, held
 
 
 def _medians(values: list[tuple[float, float]]) -> tuple[float, float]:

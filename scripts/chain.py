@@ -81,6 +81,19 @@ def handler(event, context):
         return app.handler(event, context)
 """
 
+# The same for a function that is called once: its clock is the sandbox's.
+ONCE = """
+import datetime, os
+import time_machine
+import app
+
+def handler(event, context):
+    with time_machine.travel(datetime.datetime.fromisoformat(os.environ["CHAIN_BEGAN"]), tick=True):
+        return app.handler(event, context)
+"""
+BESIDE = {"SweepFunction": "reopened", "AuditFunction": "exposures"}
+"""Functions that answer from what is in the account, and a word of their answers."""
+
 
 class _WithoutWorkflow(Rehearsal):
     """A rehearsal that is played minute by minute, and leaves the workflow to the built function."""
@@ -262,12 +275,13 @@ def _play(build: Path, runtime: Path, folder: Path) -> list[str]:
     file = folder / "scenario.yaml"
     file.write_text(json.dumps(SCENARIO))
     (folder / "timed.py").write_text(CLOCK)
+    (folder / "once.py").write_text(ONCE)
     scenario = load(file)
     with simulated_time(scenario.start) as clock, isolated(), mock_aws():
         scene = Scene(scenario, checked(scenario.settings, None), "simulated")
         world = World(scene, clock)
         with scene.dagy, scene.slack, scene.gate, AwsBridge(world.arrive, world.between) as bridge:
-            return _heal(world, bridge, build, runtime, folder)
+            return [*_heal(world, bridge, build, runtime, folder), *_beside(world, bridge, build, runtime, folder)]
 
 
 def _heal(world: World, bridge: AwsBridge, build: Path, runtime: Path, folder: Path) -> list[str]:
@@ -319,6 +333,25 @@ def _heal(world: World, bridge: AwsBridge, build: Path, runtime: Path, folder: P
     return _wrong(world, function.processes)
 
 
+def _beside(world: World, bridge: AwsBridge, build: Path, runtime: Path, folder: Path) -> list[str]:
+    """Call the built sweep and audit in the same account, once each, and list what they did not answer."""
+    wrong = []
+    for function, word in BESIDE.items():
+        environment = {
+            **world.scene.hosts[function].environment,
+            "AWS_ENDPOINT_URL": bridge.url,
+            "CHAIN_BEGAN": datetime.now(UTC).isoformat(),
+        }
+        libraries = [folder, build / "UnthrottleLayer" / "python", runtime / "client", runtime / "sdk"]
+        with FunctionProcess(
+            build / function, path=libraries, environment=environment, handler="once.handler"
+        ) as running:
+            answer = running.send({}, PATIENCE_S)
+            if not isinstance(answer, Replied) or word not in json.dumps(answer.payload):
+                wrong.append(f"{function} answered {answer}, without {word!r}; it wrote: {running.output()[-1500:]}")
+    return wrong
+
+
 def _wrong(world: World, processes: int) -> list[str]:
     incident = world.rehearsal.incidents()[0]
     acted = [
@@ -361,7 +394,7 @@ def main(build: Path, runtime: Path) -> int:
         return 2
     print(
         "whole chain      ok: healed and given back by the built workflow in AWS's local runner; killed after the change, "
-        f"it went on in a new process and changed nothing twice ({took})"
+        f"it went on in a new process and changed nothing twice; sweep and audit answered ({took})"
     )
     return 0
 
