@@ -21,7 +21,7 @@ from sandbox.faults.tables import replaced
 
 ALLOWED = frozenset({"MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "PSF-2.0", "0BSD", "Unlicense"})
 """Licences of what is deployed: they ask for a notice and nothing else."""
-ALLOWED_TOOLS = ALLOWED | {"MPL-2.0", "Artistic License", "CNRI-Python", "Zlib", "CC0-1.0"}
+ALLOWED_TOOLS = ALLOWED | {"MPL-2.0", "Artistic License", "CNRI-Python", "Zlib", "CC0-1.0", "LGPL-3.0-only"}
 """Also allowed in tools, which nobody is given."""
 SPOKEN = {
     "apache 2.0": "Apache-2.0",
@@ -35,6 +35,8 @@ SPOKEN = {
     "dual license": "Apache-2.0 OR BSD-3-Clause",  # python-dateutil: "Dual License" in words, both in its classifiers
     "isc license": "ISC",
     "isc license (iscl)": "ISC",
+    "lgplv3": "LGPL-3.0-only",
+    "lgplv3 (lib)": "LGPL-3.0-only",
     "mit license": "MIT",
     "mit-0": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
