@@ -55,7 +55,7 @@ class DiedInThread(OSError):
     """
 
 
-class NotEmulatedError(NotImplementedError):
+class NotEmulatedError(RuntimeError):
     """Nothing here answers this call truthfully; moto would answer it wrongly."""
 
 

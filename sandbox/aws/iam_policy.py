@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 
-class PolicyNotUnderstoodError(NotImplementedError):
+class PolicyNotUnderstoodError(RuntimeError):
     """A policy uses a part of IAM's language that is not evaluated here."""
 
 

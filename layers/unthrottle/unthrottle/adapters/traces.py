@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,15 +29,12 @@ def traced(name: str) -> Iterator[dict[str, str]]:
     """
     annotations: dict[str, str] = {}
     place = _place()
-    began, fault = time.time(), False
+    began = time.time()
     try:
         yield annotations
-    except Exception:
-        fault = True
-        raise
     finally:
         if place is not None:
-            _send(place, name, annotations, began, fault=fault)
+            _send(place, name, annotations, began, fault=isinstance(sys.exception(), Exception))
 
 
 def _place() -> tuple[str, str] | None:
