@@ -52,9 +52,12 @@ class QuietServer(ThreadingHTTPServer):
 
 
 class RuntimeApi:
-    """The Runtime API for one function. Events go in by `send`, answers come out of `answer`."""
+    """The Runtime API for one function. Events go in by `send`, answers come out of `answer`.
 
-    def __init__(self) -> None:
+    `trace` is what Lambda tells with each invocation that its active tracing has drawn; empty where nobody traces.
+    """
+
+    def __init__(self, trace: str = "") -> None:
         self._events: queue.Queue[tuple[str, bytes]] = queue.Queue()
         self._answers: queue.Queue[Answer] = queue.Queue()
         api = self
@@ -71,6 +74,8 @@ class RuntimeApi:
                 self.send_header(
                     "Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-west-1:111122223333:function:built"
                 )
+                if trace:
+                    self.send_header("Lambda-Runtime-Trace-Id", trace)
                 self.send_header("Content-Type", "application/json")  # awslambdaric 4.2.2 crashes without one
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -147,7 +152,7 @@ class FunctionProcess:
         self, function: Path, *, path: Sequence[Path], environment: dict[str, str], handler: str = "app.handler"
     ) -> None:
         self._held = ExitStack()
-        self._api = self._held.enter_context(RuntimeApi())
+        self._api = self._held.enter_context(RuntimeApi(environment.get("_X_AMZN_TRACE_ID", "")))
         self._output = self._held.enter_context(
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  it is entered one line above
         )

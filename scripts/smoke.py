@@ -3,10 +3,11 @@
     python -m scripts.smoke BUILD_DIRECTORY RUNTIME_DIRECTORY
 
 Each function gets only what it has in Lambda: its folder, the layer, the runtime's client, and (all but `respond`,
-which brings its own) the runtime's boto3. AWS is out of reach, and no sample event needs it.
+which brings its own) the runtime's boto3. AWS is out of reach, and no sample event needs it. Last, one is traced.
 """
 
 import json
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -127,6 +128,25 @@ def libraries(case: Case, build: Path, runtime: Path) -> list[Path]:
     return common if case.has_own_boto3 else [*common, runtime / "sdk"]
 
 
+def traces(build: Path, runtime: Path) -> list[str]:
+    """Name the pieces of work that the built intake tells X-Ray's daemon of where Lambda traces it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(("127.0.0.1", 0))
+        daemon.settimeout(0)
+        traced = {
+            **ENVIRONMENT,
+            "_X_AMZN_TRACE_ID": "Root=1-5e1b4151-5ac6c58dc39a2f3b1bf2b9b9;Parent=53995c3f42cd8ad8;Sampled=1",
+            "AWS_XRAY_DAEMON_ADDRESS": f"127.0.0.1:{daemon.getsockname()[1]}",
+        }
+        invoke(build / CASES[0].function, CASES[0].event, path=libraries(CASES[0], build, runtime), environment=traced)
+        found = []
+        while True:
+            try:
+                found.append(json.loads(daemon.recv(65_536).split(b"\n", 1)[1])["name"])
+            except BlockingIOError:
+                return found
+
+
 def main(build: Path, runtime: Path) -> int:
     """Run every case and print one line each; 0 when all are healthy."""
     bad = 0
@@ -139,6 +159,9 @@ def main(build: Path, runtime: Path) -> int:
         if wrong is not None:
             bad += 1
             print(output)
+    told = traces(build, runtime)
+    print(f"{'traces':16} {'ok: intake' if told == ['intake'] else f'BROKEN: X-Ray was told of {told}'}")
+    bad += told != ["intake"]
     return 2 if bad else 0
 
 

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from unthrottle.adapters.logs import every_line_with, request_of
 from unthrottle.entry.audit import Audit
 
 
@@ -12,6 +13,7 @@ def _audit() -> Audit:
     return Audit.from_environment()
 
 
-def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer with the exposures found."""
-    return _audit().handle(event)
+    with every_line_with(function_request_id=request_of(context)):
+        return _audit().handle(event)

@@ -6,6 +6,7 @@ Called by EventBridge for both alarm detail-types, or by an alarm directly. Know
 from functools import cache
 from typing import Any
 
+from unthrottle.adapters.logs import every_line_with, request_of
 from unthrottle.entry.intake import Intake
 
 
@@ -15,6 +16,7 @@ def _intake() -> Intake:
     return Intake.from_environment()
 
 
-def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer with what became of the event: opened, joined or not mine."""
-    return _intake().handle(event)
+    with every_line_with(function_request_id=request_of(context)):
+        return _intake().handle(event)

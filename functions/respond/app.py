@@ -15,6 +15,7 @@ from typing import Any  # noqa: E402
 from aws_durable_execution_sdk_python import DurableContext, durable_execution  # noqa: E402
 
 from unthrottle.adapters.durable import DurableRun  # noqa: E402
+from unthrottle.adapters.logs import every_line_with, request_of  # noqa: E402
 from unthrottle.entry.respond import Respond  # noqa: E402
 from unthrottle.wiring import clients_shared_with_boto3  # noqa: E402
 
@@ -33,4 +34,5 @@ def _respond() -> Respond:
 @durable_execution
 def handler(event: dict[str, Any], context: DurableContext) -> dict[str, Any]:
     """Heal one incident and answer with how it ended."""
-    return _respond().handle(DurableRun(context), event)
+    with every_line_with(function_request_id=request_of(context.lambda_context)):
+        return _respond().handle(DurableRun(context), event)

@@ -11,6 +11,7 @@ gc.disable()
 from functools import cache  # noqa: E402  after the line above
 from typing import Any  # noqa: E402
 
+from unthrottle.adapters.logs import every_line_with, request_of  # noqa: E402
 from unthrottle.entry.slack import SlackDoor  # noqa: E402
 
 gc.freeze()
@@ -23,6 +24,7 @@ def _slack() -> SlackDoor:
     return SlackDoor.from_environment()
 
 
-def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer the HTTP request (payload format 2.0) with an HTTP response."""
-    return _slack().handle(event)
+    with every_line_with(function_request_id=request_of(context)):
+        return _slack().handle(event)

@@ -6,6 +6,7 @@ Overdue leases, incidents whose execution is gone, reports that were not sent.
 from functools import cache
 from typing import Any
 
+from unthrottle.adapters.logs import every_line_with, request_of
 from unthrottle.entry.sweep import Sweep
 
 
@@ -15,6 +16,7 @@ def _sweep() -> Sweep:
     return Sweep.from_environment()
 
 
-def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer with what was found and done."""
-    return _sweep().handle(event)
+    with every_line_with(function_request_id=request_of(context)):
+        return _sweep().handle(event)

@@ -77,8 +77,8 @@ def test_boto3_is_deployed_with_the_durable_workflow_only() -> None:
 
 @pytest.mark.parametrize(
     ("deployed", "given"),
-    [(LAYER, set[str]()), (RESPOND, set(LAYER))],
-    ids=["the layer needs nothing else", "respond needs the layer only"],
+    [(LAYER, {"botocore"}), (RESPOND, set(LAYER))],
+    ids=["the layer needs the runtime's botocore only", "respond needs the layer only"],
 )
 def test_pins_are_complete_since_they_are_installed_without_dependencies(
     deployed: dict[str, str], given: set[str]

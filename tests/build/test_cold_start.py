@@ -48,21 +48,31 @@ def test_a_request_that_is_not_slacks_loads_neither_the_table_nor_the_commands(t
     assert all(name not in loaded for name in ("unthrottle.control", "unthrottle.ports", "unthrottle.incident"))
 
 
-def test_log_lines_are_json_with_their_fields_by_lambdas_own_log_format(tmp_path: Path) -> None:
+def test_each_log_line_is_one_json_object_that_bears_the_incident_and_the_request(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(
-        "import logging\nfrom unthrottle.wiring import _set_up_logging\n_set_up_logging()\n"
+        "import logging\n"
+        "from unthrottle.adapters.logs import every_line_with, request_of, set_up_logging\n"
+        "set_up_logging()\n"
         "def handler(event, context):\n"
-        "    logging.getLogger('unthrottle').info('alarm.taken', extra={'incident_id': 'INC-1'})\n"
-        "    return {}\n"
+        "    log = logging.getLogger('unthrottle')\n"
+        "    with every_line_with(function_request_id=request_of(context)):\n"
+        "        with every_line_with(incident_id='INC-1'):\n"
+        "            log.info('action.made', extra={'target': 'it\\n{\"message\": \"forged\"}'})\n"
+        "        log.debug('not asked for')\n"
+        "        log.warning('after')\n"
+        "    return {'request': request_of(context)}\n"
     )
     environment = {"AWS_REGION": "eu-west-1", "AWS_LAMBDA_LOG_FORMAT": "JSON"}
     layer = ROOT / "layers" / "unthrottle"
     with FunctionProcess(tmp_path, path=[layer, SITE_PACKAGES], environment=environment) as running:
-        assert running.send({}) == Replied(payload={})
-        lines = [line for line in running.output().splitlines() if "alarm.taken" in line]
-    [found] = [json.loads(line) for line in lines]
-    assert (found["level"], found["message"], found["incident_id"]) == ("INFO", "alarm.taken", "INC-1")
-    assert found["requestId"]
+        answer = running.send({})
+        lines = [json.loads(line) for line in running.output().splitlines() if line.startswith("{")]
+    assert isinstance(answer, Replied)
+    inside, after = (line for line in lines if line.get("service") == "unthrottle")
+    assert (inside["level"], inside["message"], inside["incident_id"]) == ("INFO", "action.made", "INC-1")
+    assert inside["target"] == 'it\n{"message": "forged"}'
+    assert inside["function_request_id"] == after["function_request_id"] == answer.payload["request"] != ""
+    assert (after["message"], "incident_id" in after) == ("after", False)
 
 
 def test_every_function_of_the_template_logs_as_json() -> None:

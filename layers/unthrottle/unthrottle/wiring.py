@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from unthrottle.adapters.access import Access, Clients
 from unthrottle.adapters.clock import SystemClock
+from unthrottle.adapters.logs import set_up_logging
 from unthrottle.errors import BadInput, Refused, SettingsError, TryAgain
 from unthrottle.settings import Settings, from_environment
 
@@ -80,7 +81,7 @@ class Wired:
     """Adapters shared by the entry points, each made when it is first needed."""
 
     def __init__(self, environment: Mapping[str, str], clients: Clients | None = None) -> None:
-        _set_up_logging()
+        set_up_logging()
         self.clients = clients or Clients()
         self.settings: Settings = from_environment(environment)
         self.deployment = Deployment.read(environment)
@@ -252,12 +253,3 @@ def clients_shared_with_boto3() -> Clients:
     session = botocore.session.Session()
     boto3.setup_default_session(botocore_session=session)
     return Clients(session)
-
-
-def _set_up_logging() -> None:
-    """Let our log lines through. They become JSON, with their fields and the request's id, by Lambda's own log format.
-
-    AWS: Lambda developer guide, "Log and monitor Python Lambda functions": with `LogFormat: JSON`, which the template sets,
-    the runtime's handler writes each record of `logging` as JSON, the keys of `extra` with it.
-    """
-    logging.getLogger("unthrottle").setLevel(os.environ.get("UNTHROTTLE_LOG_LEVEL", "INFO"))

@@ -1,23 +1,23 @@
-"""Which trace of X-Ray belongs to which incident? A subsegment with the incident's id as annotation, where tracing is on.
+"""Which trace of X-Ray belongs to which incident? Powertools' Tracer, where tracing is on.
 
 Lambda itself records the invocation and the cold start when its active tracing is on (template parameter `Tracing`); what it
-cannot know is the incident. The subsegment goes to the daemon that Lambda runs beside the function (X-Ray developer guide,
-"Sending trace data to X-Ray: segment documents" and "Using environment variables in Lambda": `_X_AMZN_TRACE_ID`,
-`AWS_XRAY_DAEMON_ADDRESS`). The X-Ray SDK is not used: docs/decisions says why. Where tracing is off nothing is done.
+cannot know is the incident. Ours is a subsegment of the invocation with the incident's id as annotation, and under it one for
+each call to AWS. It goes to the daemon that Lambda runs beside the function (X-Ray developer guide, "Using environment
+variables in Lambda": `_X_AMZN_TRACE_ID`). Where nobody traces nothing is imported: Powertools' Tracer and X-Ray's SDK are a tenth
+of a second of a cold start (docs/decisions).
 """
 
-import json
-import logging
 import os
-import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-log = logging.getLogger("unthrottle")
+from unthrottle.adapters.logs import IN_LAMBDA
 
-_HEADER = b'{"format": "json", "version": 1}\n'
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Tracer
+
 LONGEST_NAME = 200
 
 
@@ -28,41 +28,31 @@ def traced(name: str) -> Iterator[dict[str, str]]:
     Raises only what the work raises. An Exception marks it as a fault; a workflow that suspends (by a BaseException) is none.
     """
     annotations: dict[str, str] = {}
-    place = _place()
-    began = time.time()
+    if not _is_traced():
+        yield annotations
+        return
+    recorder: Any = _tracer().provider  # X-Ray's; Powertools' type of it names less than there is
+    part = recorder.begin_subsegment(name[:LONGEST_NAME])
     try:
         yield annotations
     finally:
-        if place is not None:
-            _send(place, name, annotations, began, fault=isinstance(sys.exception(), Exception))
+        for key, value in annotations.items():
+            part.put_annotation(key, value)
+        error = sys.exception()
+        if isinstance(error, Exception):
+            part.add_fault_flag()
+        recorder.end_subsegment()
 
 
-def _place() -> tuple[str, str] | None:
-    """Return the trace and its segment, if this invocation is one that is sampled."""
+def _is_traced() -> bool:
+    """Is this invocation one that Lambda traces, and that is sampled?"""
     parts = dict(part.split("=", 1) for part in os.environ.get("_X_AMZN_TRACE_ID", "").split(";") if "=" in part)
-    if parts.get("Sampled") != "1" or not parts.get("Root") or not parts.get("Parent"):
-        return None
-    return parts["Root"], parts["Parent"]
+    is_whole = bool(parts.get("Root") and parts.get("Parent"))
+    return is_whole and parts.get("Sampled") == "1" and bool(os.environ.get(IN_LAMBDA))
 
 
-def _send(place: tuple[str, str], name: str, annotations: dict[str, str], began: float, *, fault: bool) -> None:
-    host, _, port = os.environ.get("AWS_XRAY_DAEMON_ADDRESS", "").rpartition(":")
-    if not host or not port.isdigit():
-        return
-    document = {
-        "name": name[:LONGEST_NAME],
-        "type": "subsegment",
-        "id": os.urandom(8).hex(),
-        "trace_id": place[0],
-        "parent_id": place[1],
-        "start_time": began,
-        "end_time": time.time(),
-        "annotations": annotations,
-        **({"fault": True} if fault else {}),
-    }
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-            line.settimeout(0)
-            line.sendto(_HEADER + json.dumps(document).encode(), (host, int(port)))
-    except (OSError, OverflowError) as error:  # a trace that is lost is no reason to lose an incident
-        log.debug("trace.not-sent", extra={"error": str(error)})
+def _tracer() -> "Tracer":
+    """Make it, or find it made: it keeps what it is in its class, and patches once."""
+    from aws_lambda_powertools import Tracer  # noqa: PLC0415  only where somebody traces
+
+    return Tracer(service="unthrottle", patch_modules=("botocore",))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unthrottle.adapters.access import Clients
+from unthrottle.adapters.logs import every_line_with
 from unthrottle.adapters.traces import traced
 from unthrottle.ports import Run
 from unthrottle.wiring import Wired
@@ -23,9 +24,10 @@ class Respond:
 
     def handle(self, run: Run, event: Mapping[str, Any]) -> dict[str, Any]:
         wired = self._wired
-        with traced("respond") as annotations:
-            annotations["incident_id"] = str(event["incident_id"])
-            incident = respond(run, wired.ports, wired.settings, wired.deployment.stack, str(event["incident_id"]))
+        incident_id = str(event["incident_id"])
+        with traced("respond") as annotations, every_line_with(incident_id=incident_id):
+            annotations["incident_id"] = incident_id
+            incident = respond(run, wired.ports, wired.settings, wired.deployment.stack, incident_id)
         return {
             "incident_id": incident.id,
             "cause": incident.diagnosis.cause.value if incident.diagnosis else None,
