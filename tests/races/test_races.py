@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.races.ground import Ground, ground
-from sandbox.races.orders import explore, wander
+from sandbox.races.orders import explore, replay, wander
 from sandbox.races.play import Play
 from sandbox.races.plays import plays
 from unthrottle import sweep
@@ -87,3 +87,10 @@ def test_a_race_is_lost_without_what_guards_it(shared: Ground, name: str, monkey
     monkeypatch.setattr(owner, attribute, instead)
 
     assert explore(named(shared, name), 40, is_first_enough=True).wrong
+
+
+def test_a_workflow_that_is_overtaken_while_a_give_back_has_to_wait_pages_nobody(shared: Ground) -> None:
+    """Its write is refused by a sweep that a moment later has to put the give-back off, so that the incident is open again."""
+    order = ("sweep 1",) * 6 + ("workflow",) * 2 + ("sweep 1",) * 4 + ("workflow",) * 4 + ("bob says keep",) * 3
+
+    assert replay(named(shared, "a give-back that has to wait, the sweep and a person who keeps"), order) == []

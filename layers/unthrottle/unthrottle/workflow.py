@@ -19,6 +19,7 @@ from unthrottle.lease import by_hand, give_back, hold
 from unthrottle.look import Seen
 from unthrottle.plan import Action, Change
 from unthrottle.ports import Ports, Run
+from unthrottle.records import CLOSED_ELSEWHERE
 from unthrottle.report.moments import Step
 from unthrottle.settings import Mode, Settings
 from unthrottle.watching import EVERY, End, escalate, recovered, until_over, watch
@@ -61,6 +62,8 @@ def respond(run: Run, ports: Ports, settings: Settings, own_prefix: str | None, 
     try:
         return _heal(desk, settings, incident)
     except StepFailed as failure:
+        if failure.code == CLOSED_ELSEWHERE:  # also where the sweep's give-back has to wait: it goes on with it
+            return desk.load(incident_id)
         why = f"step {failure.step} failed: {failure}"
         try:
             return _stop(desk, settings, desk.load(incident_id), why)
@@ -211,6 +214,8 @@ def _act(desk: Desk, settings: Settings, incident: Incident) -> Incident:
             compared_at = desk.compare(incident, change)
             made = desk.apply(incident, change, compared_at)
         except StepFailed as failure:
+            if failure.code == CLOSED_ELSEWHERE:
+                raise
             incident = _not_made(desk, incident, change, failure)
             break
         incident = _made(desk, incident, made)
