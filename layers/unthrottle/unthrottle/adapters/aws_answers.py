@@ -18,6 +18,7 @@ _PARSING = frozenset({"botocore.parsers", "botocore.handlers"})
 """Where botocore reads an answer (botocore 1.44), with the help of others; elsewhere it does so by itself."""
 _UNREADABLE = (AttributeError, KeyError, IndexError, RecursionError, TypeError, ValueError)
 """What it raises there for an answer of no known form."""
+_NO_CONTENT, _NO_SUCCESS = 204, 300
 _SCALARS: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "character": (str,),
@@ -67,9 +68,30 @@ def reading(client: Any) -> Any:
         shape = client.meta.service_model.operation_model(operation).output_shape
         return answer if shape is None else _structure(answer, shape, operation)
 
+    client.meta.events.register("before-parse", _is_json)
     client._make_api_call = checked  # noqa: SLF001
     client._unthrottle_reads = True  # noqa: SLF001
     return client
+
+
+def _is_json(operation_model: Any, response_dict: Mapping[str, Any], **_: Any) -> None:
+    """Refuse a success that is no JSON where JSON is promised: botocore would take it for an answer without any part.
+
+    A function without tags, a table's batch without items: that is how a pause or a protection would be overlooked. A body
+    that is an item of its own (what an invoked function answers) is not looked at.
+    """
+    if response_dict["status_code"] >= _NO_SUCCESS or operation_model.output_shape is None:
+        return
+    if "json" not in operation_model.service_model.resolved_protocol or operation_model.has_streaming_output:
+        return
+    if response_dict["status_code"] == _NO_CONTENT and not response_dict["body"]:
+        return
+    try:
+        json.loads(response_dict["body"])
+    except (ValueError, RecursionError) as error:
+        raise MalformedAnswer(
+            f"AWS's answer to {operation_model.name} is no JSON ({len(response_dict['body'])} bytes). It is tried again."
+        ) from error
 
 
 def text_as_json(text: str, what: str) -> Any:
