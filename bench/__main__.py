@@ -25,12 +25,15 @@ from bench import calls, cold, custodian, diagnosis, scale, side_by_side, storms
 from bench.arena import OURS
 from bench.docs import OF_README, write_docs, write_readme
 from bench.page import page
-from bench.section import Section
+from bench.section import Goal, Section
 
 SEED = 20_261_129
 COUNT, QUICK_COUNT = 1_008, 42
 DIAGNOSES, QUICK_DIAGNOSES = 1_000, 100
 PARTS = ("diagnosis", "accuracy", "time", "calls", "storms", "scale", "cold")
+ORDER = ("diagnosis", "accuracy", "named", "time", "calls", "storms", "scale", "cold", "imports", "run")
+LONGEST_MINUTES, LONGEST_QUICK_MINUTES = 15.0, 2.0
+CORES = 2
 ROOT = Path(__file__).parent.parent
 
 
@@ -40,10 +43,13 @@ def main(arguments: list[str]) -> int:
     # Custodian's and moto's warnings are about their own business, and would break the tables.
     logging.getLogger().addHandler(logging.NullHandler())
     console = Console(highlight=False, width=150)
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), _processor_seconds()
     wanted = tuple(given.only.split(",")) if given.only else PARTS
     sections = _measured(given, wanted)
-    header = _header(given, time.perf_counter() - began)
+    seconds, cpu = time.perf_counter() - began, _processor_seconds() - spent
+    header = _header(given, seconds)
+    if set(wanted) == set(PARTS):
+        sections.append(_run(given, seconds, cpu))
     console.print(" · ".join(f"{name} {value}" for name, value in header.items()))
     for section in sections:
         _print(console, section)
@@ -90,7 +96,8 @@ def _measured(given: argparse.Namespace, wanted: tuple[str, ...]) -> list[Sectio
         found["diagnosis"] = diagnosis.measure(seed, QUICK_DIAGNOSES if quick else DIAGNOSES, side_by_side.WORKERS)
     played: side_by_side.Results = {}
     if "accuracy" in wanted:
-        found["accuracy"], played = side_by_side.measure(seed, count, named=not quick)
+        sections, played = side_by_side.measure(seed, count, with_named=not quick)
+        found |= {section.key: section for section in sections}
     with ProcessPoolExecutor(side_by_side.WORKERS, mp_context=get_context("spawn")) as workers:
         beside = {}
         if "storms" in wanted:
@@ -104,7 +111,37 @@ def _measured(given: argparse.Namespace, wanted: tuple[str, ...]) -> list[Sectio
         found["scale"] = scale.measure(quick=quick)
     if "cold" in wanted:
         found |= {section.key: section for section in cold.measure(quick=quick)}
-    return [found[name] for name in (*PARTS, "imports") if name in found]
+    return [found[name] for name in ORDER if name in found]
+
+
+def _run(given: argparse.Namespace, seconds: float, cpu: float) -> Section:
+    """Say what the run itself took, on the clock and of the processors."""
+    most, name = (LONGEST_QUICK_MINUTES, "quick") if given.quick else (LONGEST_MINUTES, "full")
+    load = os.getloadavg()[2]
+    why_not = f"it needed {cpu / 60:.1f} min of processor time, so {cpu / 60 / CORES:.1f} min on two cores at the least"
+    if load > CORES + 0.5:
+        why_not += f"; others used this machine meanwhile (load {load:.1f} on {os.cpu_count()} cores)"
+    return Section(
+        key="run",
+        title="The run itself",
+        columns=["run", "took", "processor time", "cores", "load of 15 minutes"],
+        rows=[[name, f"{seconds / 60:.1f} min", f"{cpu / 60:.1f} min", str(os.cpu_count()), f"{load:.1f}"]],
+        goals=[
+            Goal(
+                text=f"{name} run under {most:.0f} minutes on two cores",
+                found=f"{seconds / 60:.1f} min",
+                reached=seconds < 60 * most,
+                why_not=why_not,
+            )
+        ],
+        data={"seconds": seconds, "processor_seconds": cpu, "load": load},
+    )
+
+
+def _processor_seconds() -> float:
+    """Read the processor time of this process and of its workers that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _header(given: argparse.Namespace, seconds: float) -> dict[str, str]:

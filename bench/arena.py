@@ -7,33 +7,24 @@ it changed nothing once more five minutes later. That is kind to those who reall
 Everybody is judged by one rule, on what they changed and on what the account was like, not on what they say.
 """
 
-import contextlib
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import copy
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
-import boto3
+import time_machine
 from moto import mock_aws
 
 from bench.documents import scenario as loaded
 from bench.incidents import BEGINS, ENDS, Fix, Generated, Truth
-from sandbox.aws.alarm_definitions import AlarmDefinition, from_template
-from sandbox.aws.alarms import AlarmEvaluator
-from sandbox.aws.cloudwatch_api import CloudWatchApi
-from sandbox.aws.cloudwatch_store import MetricStore
-from sandbox.aws.gate import Call, Gate
-from sandbox.dagy import DagyState, PlannedBackfill
-from sandbox.model.world import HISTORY_MINUTES, TickFacts, World
+from bench.stage import Stage, credentials
+from sandbox.aws.gate import Call
+from sandbox.model.world import TickFacts
 from sandbox.rehearsal import rehearse
-from sandbox.rehearsal.furnish import furnished
-from sandbox.rehearsal.isolation import isolated, simulated_time
+from sandbox.rehearsal.isolation import isolated, now, simulated_time
 from sandbox.rehearsal.output import final_state, plain
-from sandbox.rehearsal.parameters import TEMPLATE, deployed
 from sandbox.rehearsal.rehearse import Rehearsal
-from sandbox.rehearsal.stack import Stack
 from sandbox.scenario import Scenario
 
 LOOKS, LOOK_EVERY = 2, 5
@@ -49,9 +40,23 @@ _FIXES: Mapping[str, Fix] = {
     "dynamodb.UpdateTable": "more-capacity",
     "application-autoscaling.RegisterScalableTarget": "more-capacity",
 }
+_READS = ("Get", "List", "Describe")
+_SECOND_OF_ALARMS = 10
 
+Document = dict[str, Any]
 Rival = Callable[[], str | None]
 """Looks at the account through boto3, changes what it thinks right, and answers the cause it found, or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What is played: a scenario, what is true about it, and when the pressure ends by itself, in minutes."""
+
+    scenario: Scenario
+    truth: Truth
+    begins: int
+    ends: int | None
+    """None: where nobody acts, one minute after the last throttle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +79,7 @@ class Played:
     """None where nothing should be changed."""
     harmful: tuple[str, ...]
     healed: bool | None
-    """None where there is no safe fix."""
+    """None where there is no safe fix, or no time to see it work."""
     alarm_minute: int | None
     acted_minute: int | None
     throttled_minutes: int
@@ -100,124 +105,199 @@ class _Watched:
         return bool(self.minutes.get(minute, frozenset()) - spared)
 
 
+def field_of(generated: Generated) -> Field:
+    """Say what is played of a generated incident."""
+    return Field(scenario=loaded(generated.document), truth=generated.truth, begins=BEGINS, ends=ENDS)
+
+
+def play_all(played: Field, rivals: Mapping[str, Rival]) -> tuple[dict[str, Played], Document]:
+    """Play one incident with everybody, Unthrottle first; also answers the outcome of Unthrottle's rehearsal."""
+    found, course = _play_rivals(played, rivals)
+    ours, outcome = _play_ours(played, course)
+    return {OURS: ours, **found}, outcome
+
+
 def play_ours(generated: Generated) -> Played:
-    """Let Unthrottle, as it is deployed, look after the account."""
-    scenario, watched = loaded(generated.document), _Watched()
-
-    def watch(_: Rehearsal, facts: TickFacts) -> None:
-        watched.note(facts)
-
-    outcome = rehearse(scenario, watch=watch)
-    made = ((call["call"], call["parameters"], call["result"], call["minute"]) for call in outcome["mutations"])
-    changed = _changes(scenario, made)
-    cancels = [call for call in outcome["dagy_calls"] if call["method"] == "POST" and call["status"] == 202]
-    changed += [
-        Changed(fix="cancel-backfill", target=call["path"].split("/")[-2], minute=call["minute"]) for call in cancels
-    ]
-    incidents = outcome["incidents"]
-    cause = incidents[0]["cause"] if incidents else None
-    return _judged(
-        generated.truth,
-        cause=cause,
-        changed=changed,
-        watched=watched,
-        alarm=incidents[0]["opened_minute"] if incidents else None,
-        kept=_differences(scenario, outcome["final"]),
-        held=any(one["status"] == "applied" and one["closed_minute"] is None for one in incidents),
-        calls=sum(outcome["aws_calls_until_action"].values()),
-        recovered=incidents[0]["recovered_minute"] if incidents else None,
-    )
+    """Let Unthrottle look after the account."""
+    return play_all(field_of(generated), {})[0][OURS]
 
 
 def play_rival(generated: Generated, rival: Rival) -> Played:
     """Let a rival look after the account."""
-    scenario = loaded(generated.document)
-    with simulated_time(scenario.start) as clock, isolated(), mock_aws(), credentials():
-        stage = Stage(scenario)
-        watched, causes = _Watched(), list[str | None]()
-        looks = {look * LOOK_EVERY for look in range(LOOKS)}
-        alarm: int | None = None
-        with stage.gate:
-            for minute in range(scenario.minutes):
-                clock.move_to(scenario.start + timedelta(minutes=minute, seconds=10))
-                fired = any(
-                    _is_alarm(event) for event in stage.alarms.evaluate(scenario.start + timedelta(minutes=minute))
-                )
-                if fired and alarm is None:
-                    alarm = minute
-                if alarm is not None and minute - alarm in looks and not _has_changed(stage.gate):
-                    causes.append(rival())
-                watched.note(stage.world.tick(minute))
-        made = ((call.call, call.parameters, call.result, call.minute) for call in stage.gate.calls)
-        changed = _changes(scenario, made)
-        return _judged(
-            generated.truth,
-            cause=next((cause for cause in causes if cause is not None), None),
-            changed=changed,
-            watched=watched,
-            alarm=alarm,
-            kept=_differences(scenario, final_state(stage.account)),
-            calls=calls_until_action(stage.gate.calls),
-        )
+    return _play_rivals(field_of(generated), {"rival": rival})[0]["rival"]
 
 
-class Stage:
-    """The embedded account of a scenario, without a bot. Make it inside simulated time, isolation and moto."""
+def _play_ours(played: Field, nobody: "_Course") -> tuple[Played, Document]:
+    """Let Unthrottle, as it is deployed, look after the account."""
+    watched = _Watched()
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.account = furnished(scenario)
-        self.store = MetricStore(
-            scenario.start, scenario.minutes, history=HISTORY_MINUTES, delay_minutes=scenario.metric_delay_minutes
-        )
-        self.dagy = DagyState(
-            PlannedBackfill(
-                id=one.id,
-                flow=one.flow,
-                environment=one.environment,
-                requested_by=one.requested_by,
-                start=one.start,
-                end=one.end,
-                runs_total=one.runs_total,
-                dispatch_rate_per_minute=one.dispatch_rate_per_minute,
-                writes=one.writes,
-            )
-            for one in scenario.dagy.backfills
-        )
-        self.world = World(scenario, self.account, self.store, self.dagy)
-        given = scenario.account
-        definitions = list(_alarms(given.concurrency_limit, given.id, given.region))
-        self.alarms = AlarmEvaluator(definitions, self.store, given.id, given.region)
-        cloudwatch = CloudWatchApi(self.store, account_id=given.id, region=given.region, alarms=self.alarms)
-        self.gate = Gate(start=scenario.start, handlers=[cloudwatch.handle, *self.account.handlers])
+    def watch(_: Rehearsal, facts: TickFacts) -> None:
+        watched.note(facts)
 
-
-@cache
-def _alarms(limit: int, account: str, region: str) -> tuple[AlarmDefinition, ...]:
-    """The alarms that the template makes; everybody is called by the same ones."""
-    stack = Stack(
-        TEMPLATE,
-        deployed({}, {"SlackChannel": "C0OPS", "SlackSecretArn": "", "EscalationTopicArn": ""}, limit),
-        account=account,
-        region=region,
+    outcome = rehearse(played.scenario, watch=watch)
+    made = ((call["call"], call["parameters"], call["result"], call["minute"]) for call in outcome["mutations"])
+    cancels = [call for call in outcome["dagy_calls"] if call["method"] == "POST" and call["status"] == 202]
+    changed = _changes(nobody.owners, made) + [
+        Changed(fix="cancel-backfill", target=call["path"].split("/")[-2], minute=call["minute"]) for call in cancels
+    ]
+    incidents = outcome["incidents"]
+    judged = _judged(
+        played,
+        nobody,
+        cause=incidents[0]["cause"] if incidents else None,
+        changed=changed,
+        watched=watched,
+        alarm=incidents[0]["opened_minute"] if incidents else None,
+        kept=_differences(nobody.untouched, outcome["final"]),
+        held=any(one["status"] == "applied" and one["closed_minute"] is None for one in incidents),
+        calls=sum(outcome["aws_calls_until_action"].values()),
+        recovered=incidents[0]["recovered_minute"] if incidents else None,
     )
-    wanted = {key: one for key, one in stack.resources.items() if "AlarmActions" not in one["Properties"]}
-    return tuple(from_template(wanted))
+    return judged, outcome
 
 
-@contextlib.contextmanager
-def credentials(region: str = "eu-west-1") -> Iterator[None]:
-    """Work in *region*, with the made-up keys that moto sets, in a session of its own."""
-    session, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, None
-    before = {name: os.environ.get(name) for name in ("AWS_DEFAULT_REGION", "AWS_REGION")}
-    os.environ.update(dict.fromkeys(before, region))
-    try:
-        yield
-    finally:
-        boto3.DEFAULT_SESSION = session
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+def _play_rivals(played: Field, rivals: Mapping[str, Rival]) -> tuple[dict[str, Played], "_Course"]:
+    """Let each rival look after the account, as if the others were not there; also answers how it goes with nobody.
+
+    Until a rival changes something, it has what everybody has. That is played once, and copied for who changes something.
+    """
+    scenario = played.scenario
+    with simulated_time(scenario.start) as clock, isolated(), mock_aws(), credentials(scenario.account.region):
+        trunk = _Course(Stage(scenario), clock)
+        players = {name: _Player(rival) for name, rival in rivals.items()}
+        for minute in range(_last(played)):
+            trunk.begin(minute)
+            if trunk.is_look(minute):
+                spare = trunk.copied()
+                for player in [one for one in players.values() if one.course is trunk or one.course is None]:
+                    player.look(spare)
+                    player.course = trunk
+                    if player.has_touched:
+                        player.course, spare = spare, trunk.copied()
+            trunk.serve(minute)
+        trunk.end()
+        last = _last(played) if _moves_by_itself(scenario) else played.ends or trunk.calm_from
+        found = {}
+        for name, player in players.items():
+            course = player.course or trunk
+            if course is not trunk:
+                _go_on(player, course, last)
+            found[name] = _judged(
+                played,
+                trunk,
+                cause=next((cause for cause in player.causes if cause is not None), None),
+                changed=player.changes(trunk.owners),
+                watched=course.watched,
+                alarm=trunk.alarm,
+                kept=_differences(trunk.untouched, final_state(course.stage.account)),
+                calls=calls_until_action(player.calls),
+            )
+        return found, trunk
+
+
+def _go_on(player: "_Player", course: "_Course", last: int) -> None:
+    """Play on alone, from the minute in which the player looked."""
+    now = course.minute
+    course.serve(now)
+    for minute in range(now + 1, last):
+        course.begin(minute)
+        if course.is_look(minute) and not player.has_changed:
+            player.look(course)
+        course.serve(minute)
+    course.end()
+
+
+def _last(played: Field) -> int:
+    """How many minutes are played. What comes after the pressure is of no interest where nobody gives anything back."""
+    if played.ends is None or _moves_by_itself(played.scenario):
+        return played.scenario.minutes
+    return min(played.ends, played.scenario.minutes)
+
+
+def _moves_by_itself(scenario: Scenario) -> bool:
+    """Whether the account may change without a rival: by other people, or by autoscaling."""
+    scaled = any(table.autoscaling or any(index.autoscaling for index in table.indexes) for table in scenario.tables)
+    return bool(scenario.outside) or scaled
+
+
+class _Course:
+    """One way in which it goes, minute by minute."""
+
+    def __init__(self, stage: Stage, clock: time_machine.Traveller) -> None:
+        self.stage, self._clock = stage, clock
+        self.watched = _Watched()
+        self.minute = 0
+        self.alarm: int | None = None
+        self.owners = {mapping.uuid: mapping.function_name for mapping in stage.account.mappings.values()}
+        self.untouched = _kept(final_state(stage.account))
+        """What functions and tables are like where nobody acts: at the start, unless others change them."""
+
+    @property
+    def calm_from(self) -> int:
+        """The minute after the last in which anybody was throttled."""
+        return 1 + max((minute for minute, who in self.watched.minutes.items() if who), default=0)
+
+    def copied(self) -> "_Course":
+        """Copy it as it is."""
+        other = copy.copy(self)
+        other.stage, other.watched = self.stage.copied(), _Watched(minutes=dict(self.watched.minutes))
+        return other
+
+    def begin(self, minute: int) -> None:
+        """Begin a minute: others change the account, and alarms may go off."""
+        self.minute, start = minute, self.stage.scenario.start
+        self._clock.move_to(start + timedelta(minutes=minute, seconds=_SECOND_OF_ALARMS))
+        self.stage.change_from_outside(minute, now())
+        # Once everybody has looked, an alarm calls nobody.
+        over = self.alarm is not None and minute > self.alarm + (LOOKS - 1) * LOOK_EVERY
+        if not over and self.stage.alerts(minute, start + timedelta(minutes=minute)) and self.alarm is None:
+            self.alarm = minute
+
+    def is_look(self, minute: int) -> bool:
+        """Whether rivals look in this minute."""
+        return self.alarm is not None and minute - self.alarm in {look * LOOK_EVERY for look in range(LOOKS)}
+
+    def serve(self, minute: int) -> None:
+        """Serve the minute with what was changed in it."""
+        self.watched.note(self.stage.world.tick(minute))
+
+    def end(self) -> None:
+        """Bring what was begun into force."""
+        self.stage.account.settle(self.stage.scenario.start + timedelta(minutes=self.stage.scenario.minutes))
+        if self.stage.scenario.outside:
+            self.untouched = _kept(final_state(self.stage.account))
+
+
+@dataclass(slots=True)
+class _Player:
+    """A rival, what it called and said, and the course it is in; None: it has not looked."""
+
+    rival: Rival
+    calls: list[Call] = field(default_factory=list)
+    causes: list[str | None] = field(default_factory=list)
+    course: _Course | None = None
+
+    def look(self, course: _Course) -> None:
+        """Look at the account as it is in *course*."""
+        gate = course.stage.gate
+        before = len(gate.calls)
+        with gate:
+            self.causes.append(self.rival())
+        self.calls += gate.calls[before:]
+
+    @property
+    def has_touched(self) -> bool:
+        """Whether it called anything but reads, with or without success."""
+        return any(not call.operation.startswith(_READS) for call in self.calls)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it changed a function or a table."""
+        return any(call.call in _FIXES and call.result == "ok" for call in self.calls)
+
+    def changes(self, owners: Mapping[str, str]) -> list[Changed]:
+        """List what it changed."""
+        return _changes(owners, ((call.call, call.parameters, call.result, call.minute) for call in self.calls))
 
 
 def calls_until_action(calls: Iterable[Call]) -> int:
@@ -230,17 +310,8 @@ def calls_until_action(calls: Iterable[Call]) -> int:
     return count
 
 
-def _has_changed(gate: Gate) -> bool:
-    return any(call.call in _FIXES and call.result == "ok" for call in gate.calls)
-
-
-def _is_alarm(event: Mapping[str, Any]) -> bool:
-    return bool(event["detail"]["state"]["value"] == "ALARM")
-
-
-def _changes(scenario: Scenario, calls: Iterable[tuple[str, Mapping[str, Any], str, int]]) -> list[Changed]:
+def _changes(owners: Mapping[str, str], calls: Iterable[tuple[str, Mapping[str, Any], str, int]]) -> list[Changed]:
     """List the changes of functions and tables that AWS made. A change of an event source is one of its function."""
-    owners = {mapping.uuid: mapping.function_name for mapping in furnished(scenario).mappings.values()}
     found = []
     for call, given, result, minute in calls:
         fix = _FIXES.get(call)
@@ -254,17 +325,20 @@ def _changes(scenario: Scenario, calls: Iterable[tuple[str, Mapping[str, Any], s
     return found
 
 
-def _differences(scenario: Scenario, final: Mapping[str, Any]) -> int:
-    """Count the functions and tables that are not as they were at the start."""
-    with simulated_time(scenario.start):
-        before = final_state(furnished(scenario))
-    return sum(
-        before[part][name] != plain(final[part][name]) for part in ("functions", "tables") for name in before[part]
-    )
+def _kept(state: Mapping[str, Any]) -> Document:
+    """Write functions and tables so that they can be compared."""
+    return {part: {name: plain(one) for name, one in state[part].items()} for part in ("functions", "tables")}
+
+
+def _differences(untouched: Mapping[str, Any], final: Mapping[str, Any]) -> int:
+    """Count the functions and tables that are not as they are where nobody acts."""
+    kept = _kept(final)
+    return sum(one != kept[part].get(name) for part, all_ in untouched.items() for name, one in all_.items())
 
 
 def _judged(
-    truth: Truth,
+    played: Field,
+    nobody: _Course,
     *,
     cause: str | None,
     changed: list[Changed],
@@ -275,14 +349,18 @@ def _judged(
     held: bool = False,
     recovered: int | None = None,
 ) -> Played:
+    truth, ends = played.truth, played.ends or nobody.calm_from
     right = [one for one in changed if one.fix == truth.fix and one.target in truth.targets]
-    harmful = tuple(f"{one.fix} on {one.target}" for one in changed if one not in right)
+    excused = [one for one in changed if one.fix == truth.excused and one.target in truth.targets]
+    harmful = tuple(f"{one.fix} on {one.target}" for one in changed if one not in right and one not in excused)
     limited = frozenset(one.target for one in right if one.fix == "limit-function")
     spared = limited | (truth.targets if limited else frozenset())
-    since = BEGINS if alarm is None else alarm
-    throttled = sum(watched.suffering(minute, spared) for minute in range(since, ENDS))
-    calm = not any(watched.suffering(minute, spared) for minute in range(ENDS - CALM_MINUTES, ENDS))
+    since = played.begins if alarm is None else alarm
+    throttled = sum(watched.suffering(minute, spared) for minute in range(since, ends))
+    calm = not any(watched.suffering(minute, spared) for minute in range(ends - CALM_MINUTES, ends))
     has_fix = truth.fix is not None
+    # Where it is over by itself before anybody can show three calm minutes, nobody has healed it.
+    can_heal = has_fix and (played.ends is not None or ends - CALM_MINUTES > since)
     hit = {one.target for one in right}
     whole = len(hit) >= len(truth.targets)
     return Played(
@@ -291,7 +369,7 @@ def _judged(
         right_cause=cause == truth.cause or (cause == "already-over" and truth.cause is None),
         right_target=(whole and not harmful) if has_fix else None,
         harmful=harmful,
-        healed=(calm and whole and not harmful) if has_fix else None,
+        healed=(calm and whole and not harmful) if can_heal else None,
         alarm_minute=alarm,
         acted_minute=min((one.minute for one in changed), default=None),
         throttled_minutes=throttled,

@@ -15,10 +15,10 @@ from typing import Any
 from moto import mock_aws
 
 from bench import custodian
-from bench.arena import Stage, credentials
 from bench.documents import Document, scenario
-from bench.growth import fit
+from bench.growth import Fit, fit
 from bench.section import Curve, Goal, Section
+from bench.stage import Stage, credentials
 from sandbox.aws.gate import Call
 from sandbox.model.world import TickFacts
 from sandbox.rehearsal import rehearse
@@ -72,40 +72,46 @@ def measure(*, quick: bool) -> Section:
     tables = {size: ours(many_tables(size)) for size in (QUICK_TABLES if quick else TABLES)}
     line = fit(list(rival.items())) if len(rival) > 1 else None
     for size, path in pools.items():
-        other = f"{rival[size]:,}" if size in rival else f"{line.base + line.slope * size:,.0f} (fit)" if line else "-"
-        section.rows.append(_row(f"{size:,} functions", path, other))
+        section.rows.append(_row(f"{size:,} functions", path, _of_rival(size, rival, line)))
+    emulated = [size for size in tables if has_rival and size <= CUSTODIAN_TABLES]
+    rival_tables = {size: theirs(many_tables(size), "aws.dynamodb-table") for size in emulated}
+    line_tables = fit(list(rival_tables.items())) if len(rival_tables) > 1 else None
     for size, path in tables.items():
-        other = (
-            f"{theirs(many_tables(size), 'aws.dynamodb-table'):,}" if has_rival and size <= CUSTODIAN_TABLES else "-"
-        )
-        section.rows.append(_row(f"{size:,} tables", path, other))
+        section.rows.append(_row(f"{size:,} tables", path, _of_rival(size, rival_tables, line_tables)))
     _growth(section, {size: path.calls for size, path in pools.items()}, "functions", 10_000)
     _growth(section, {size: path.calls for size, path in tables.items()}, "tables", 2_500)
     if line is not None:
         section.notes.append(f"Growth of Custodian's calls with functions: {line.in_words(' calls')}")
+    if line_tables is not None:
+        section.notes.append(f"Growth of Custodian's calls with tables: {line_tables.in_words(' calls')}")
     section.notes.append(
         "Calls follow each other, so that they are also the round trips on the critical path. Custodian's are one run of one "
         "policy with a reservation and a metrics filter, before it acts, and as the emulator pages. USD: without "
         "Lambda's own time and the durable function's operations."
     )
-    section.curves.append(
-        Curve(
-            title="Calls until the action",
-            x="functions",
-            y="calls",
-            lines={
-                "Unthrottle": [(size, path.calls) for size, path in pools.items()],
-                **({"Cloud Custodian": list(rival.items())} if rival else {}),
-            },
-        )
-    )
+    section.curves += [_curve("functions", pools, rival), _curve("tables", tables, rival_tables)]
     section.goals = _goals(pools, tables, rival)
     section.data = {
         "functions": {str(size): _data(path) for size, path in pools.items()},
         "tables": {str(size): _data(path) for size, path in tables.items()},
         "custodian": {str(size): calls for size, calls in rival.items()},
+        "custodian_tables": {str(size): calls for size, calls in rival_tables.items()},
     }
     return section
+
+
+def _of_rival(size: int, measured: Mapping[int, int], line: Fit | None) -> str:
+    """Write the calls of the rival: measured, or where the emulator would take too long by the fitted line."""
+    if size in measured:
+        return f"{measured[size]:,}"
+    return "-" if line is None else f"{line.base + line.slope * size:,.0f} (fit)"
+
+
+def _curve(what: str, paths: Mapping[int, Path], rival: Mapping[int, int]) -> Curve:
+    lines: dict[str, list[tuple[float, float]]] = {"Unthrottle": [(size, path.calls) for size, path in paths.items()]}
+    if rival:
+        lines["Cloud Custodian"] = list(rival.items())
+    return Curve(title=f"Calls until the action, by {what}", x=what, y="calls", lines=lines)
 
 
 def _row(account: str, path: Path, other: str) -> list[str]:

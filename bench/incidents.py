@@ -29,6 +29,8 @@ class Truth:
     """None: nothing is wrong."""
     targets: frozenset[str] = frozenset()
     fix: Fix | None = None
+    excused: Fix | None = None
+    """A change of the targets that is no harm and no merit: only the settings of one bot forbid it, which others lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from moto import mock_aws
 
-from bench.arena import Stage, credentials
 from bench.calls import pool
 from bench.documents import scenario
 from bench.growth import fit
-from bench.section import Goal, Section
+from bench.section import Curve, Goal, Section
+from bench.stage import Stage, credentials
 from sandbox.aws.calls import Answer, Request, Respond
 from sandbox.rehearsal import rehearse
 from sandbox.rehearsal.isolation import isolated, simulated_time
@@ -55,6 +55,10 @@ def measure(*, quick: bool) -> Section:
         f"Growth of the rehearsal with functions: {fit(walls).in_words(' s')}",
         f"Growth of the audit's calls with functions: {fit(audits).in_words(' calls')}",
         f"Peak memory of this process: {peak:,.0f} MB",
+    ]
+    section.curves += [
+        Curve(title="Rehearsal", x="functions", y="seconds", lines={f"{minutes} minutes": walls}),
+        Curve(title="The audit's AWS calls", x="functions", y="calls", lines={"audit": audits}),
     ]
     section.data["peak_mb"] = peak
     day = _day()

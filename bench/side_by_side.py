@@ -1,27 +1,20 @@
 """Who finds the cause, heals, and does no harm? Everybody on the same incidents, in the same sandbox."""
 
-import functools
-import gc
-import random
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
-import moto.core.responses
-
-from bench import custodian, rivals
-from bench.arena import OURS, Played, play_ours, play_rival
+from bench import arena, custodian, named, rivals
+from bench.arena import OURS, Played
+from bench.cheaper import spare_what_repeats
 from bench.incidents import Generated, generate
 from bench.section import Goal, Section, median, percent
 from sandbox.rehearsal import rehearse
 from sandbox.scenario import load
 
-SCENARIOS = Path(__file__).parent.parent / "tests" / "scenarios"
 CUSTODIAN = "Cloud Custodian"
 RIVALS: Mapping[str, Callable[[], str | None]] = {
     "runbook to the letter": rivals.runbook,
@@ -36,55 +29,106 @@ WORKERS = 2
 Results = dict[str, list[Played]]
 
 
-def measure(seed: int, count: int, *, named: bool) -> tuple[Section, Results]:
-    """Play *count* generated incidents with everybody, and the named scenarios with Unthrottle if *named*."""
+def measure(seed: int, count: int, *, with_named: bool) -> tuple[list[Section], Results]:
+    """Play *count* generated incidents with everybody, and the named scenarios too if wanted."""
     incidents = generate(seed, count)
     results: Results = defaultdict(list)
-    unmet: list[str] = []
-    files = sorted(SCENARIOS.glob("*.yaml")) if named else []
-    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn"), initializer=_settle) as workers:
-        told = workers.map(_rehearsed, files)
+    files = sorted(named.FOLDER.glob("*.yaml")) if with_named else []
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn"), initializer=spare_what_repeats) as workers:
+        told = workers.map(play_named, files)
         for played in workers.map(play_all, incidents, chunksize=4):
             for who, one in played.items():
                 results[who].append(one)
-        unmet += [text for text in told if text is not None]
-    section = _section(seed, results)
-    if named:
-        section.notes.append(
-            f"Named scenarios: {len(files) - len(unmet)} of {len(files)} come out as their files expect"
-            + (f"; not so: {'; '.join(unmet)}" if unmet else ".")
-        )
-        section.data["named_scenarios"] = {"played": len(files), "unmet": unmet}
-    return section, results
-
-
-def _settle() -> None:
-    """Spare a worker what would be a tenth of its time and changes nothing that is measured.
-
-    It looks for garbage rarely, since the models of services and of the emulator, most of what it holds, stay; the emulator
-    lists the methods of a class once, not at each call; ids are drawn by Python, not by the system.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
-    emulator: Any = moto.core.responses
-    emulator.method_names_from_class = functools.cache(emulator.method_names_from_class)
-    uuid.uuid4 = lambda: uuid.UUID(int=random.getrandbits(128), version=4)
+        sections = [_section(seed, results)]
+        if with_named:
+            sections.append(_named_section(list(told)))
+    return sections, results
 
 
 def play_all(generated: Generated) -> dict[str, Played]:
     """Play one incident with everybody."""
-    played = {OURS: play_ours(generated)}
-    for name, rival in RIVALS.items():
-        if name != CUSTODIAN or custodian.version() is not None:
-            played[name] = play_rival(generated, rival)
-    return played
+    return arena.play_all(arena.field_of(generated), _present())[0]
 
 
-def _rehearsed(file: Path) -> str | None:
-    """Play a named scenario; say what is not as its file expects."""
-    scenario = load(file)
-    outcome = rehearse(scenario)
-    return f"{file.stem}: {outcome['unmet'][0]}" if outcome["unmet"] else None
+def _present() -> dict[str, arena.Rival]:
+    """Name the rivals that are here."""
+    return {name: rival for name, rival in RIVALS.items() if name != CUSTODIAN or custodian.version() is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What came of a named scenario. `unmet` is what is not as its file expects; `left_out` why no rival plays it."""
+
+    unmet: str | None
+    left_out: str | None = None
+    played: Mapping[str, Played] = field(default_factory=dict)
+
+
+def play_named(file: Path) -> Named:
+    """Play a named scenario: with everybody, or where it is not about a diagnosis with Unthrottle alone."""
+    wanted = named.field_of(file)
+    if isinstance(wanted, str):
+        outcome, played = rehearse(load(file)), dict[str, Played]()
+    else:
+        played, outcome = arena.play_all(wanted, _present())
+    unmet = f"{file.stem}: {outcome['unmet'][0]}" if outcome["unmet"] else None
+    return Named(unmet=unmet, left_out=wanted if isinstance(wanted, str) else None, played=played)
+
+
+def _named_section(found: list[Named]) -> Section:
+    results: Results = defaultdict(list)
+    for one in found:
+        for who, played in one.played.items():
+            results[who].append(played)
+    unmet = [one.unmet for one in found if one.unmet is not None]
+    left_out = Counter(one.left_out for one in found if one.left_out is not None)
+    section = Section(
+        key="named",
+        title=f"Named scenarios: {len(found) - left_out.total()} of {len(found)} played by everybody",
+        columns=COLUMNS[:-1],
+        rows=[_row(who, played)[:-1] for who, played in results.items()],
+    )
+    section.bars = _bars(results)
+    section.notes += [
+        f"Unthrottle played all {len(found)}: {len(found) - len(unmet)} come out as their files expect"
+        + (f"; not so: {'; '.join(unmet)}" if unmet else "."),
+        f"Left out for the rivals: {left_out.total()}; "
+        + "; ".join(f"{number} {why}" for why, number in left_out.most_common())
+        + ".",
+        (
+            "Judged as above; the pressure ends where without anybody the last one was throttled. What only settings or people "
+            "forbid Unthrottle is no harm where a rival does it. AWS errors of a file are not played to rivals."
+        ),
+    ]
+    section.data = {who: _summary(played) for who, played in results.items()}
+    section.data |= {"played": len(found), "unmet": unmet, "left_out": dict(left_out)}
+    section.goals = [
+        Goal(
+            text="every named scenario comes out as its file expects",
+            found=f"{len(found) - len(unmet)} of {len(found)}",
+            reached=not unmet,
+            why_not="; ".join(unmet),
+        ),
+        Goal(
+            text="0 harmful changes in the named scenarios",
+            found=str(sum(len(one.harmful) for one in results[OURS])),
+            reached=not any(one.harmful for one in results[OURS]),
+            why_not="; ".join(f"{one.kind}: {', '.join(one.harmful)}" for one in results[OURS] if one.harmful),
+        ),
+    ]
+    return section
+
+
+def _bars(results: Results) -> dict[str, dict[str, float]]:
+    return {
+        "Right cause, % of incidents": {
+            who: 100 * _share(one.right_cause for one in all_) for who, all_ in results.items()
+        },
+        "Healed, % of incidents with a safe fix": {
+            who: 100 * _share(one.healed for one in all_ if one.healed is not None) for who, all_ in results.items()
+        },
+        "Harmful changes": {who: float(sum(len(one.harmful) for one in all_)) for who, all_ in results.items()},
+    }
 
 
 def _section(seed: int, results: Results) -> Section:
@@ -97,15 +141,7 @@ def _section(seed: int, results: Results) -> Section:
     for who, played in results.items():
         section.rows.append(_row(who, played))
         section.data[who] = _summary(played)
-    section.bars = {
-        "Right cause, % of incidents": {
-            who: 100 * _share(one.right_cause for one in all_) for who, all_ in results.items()
-        },
-        "Healed, % of incidents with a safe fix": {
-            who: 100 * _share(one.healed for one in all_ if one.healed is not None) for who, all_ in results.items()
-        },
-        "Harmful changes": {who: float(sum(len(one.harmful) for one in all_)) for who, all_ in results.items()},
-    }
+    section.bars = _bars(results)
     section.notes += [
         "right target: exactly what had to be changed was changed, and nothing else; of the incidents with a safe fix.",
         (

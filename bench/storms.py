@@ -20,12 +20,12 @@ from typing import Any
 import boto3
 from moto import mock_aws
 
-from bench.arena import credentials
 from bench.calls import pool
 from bench.cheap_rollback import cheap_rollback
 from bench.documents import Document, scenario
 from bench.growth import fit
-from bench.section import Goal, Section
+from bench.section import Curve, Goal, Section
+from bench.stage import credentials
 from sandbox.aws.gate import Gate
 from sandbox.rehearsal import rehearse
 from sandbox.rehearsal.isolation import isolated, simulated_time
@@ -124,7 +124,14 @@ def measure(seed: int, *, quick: bool) -> Section:
             },
         }
     calls = [(float(size), run.calls / run.deliveries) for size, run in raced.items()]
+    took = [(float(size), 1000 * run.seconds / run.deliveries) for size, run in raced.items()]
+    section.curves.append(
+        Curve(
+            title="The intake's work for each alarm", x="alarms in the storm", y="", lines={"calls": calls, "ms": took}
+        )
+    )
     section.notes.append(f"Growth of the intake's calls for each alarm with the storm: {fit(calls).in_words(' calls')}")
+    section.notes.append(f"Growth of its time for each alarm with the storm: {fit(took).in_words(' ms')}")
     section.notes.append(
         "lost: alarms that no incident's record counts once, or whose workflow was not started. ms each: wall time of one "
         "delivery with five workers on one interpreter and moto as the table, so it is a ceiling, not a forecast."
@@ -273,6 +280,7 @@ def _receiver(starter: _Starts, clock: _Still) -> Receiver:
         clock=clock,
         settings=from_parameters({}),
         home_account=_ACCOUNT,
+        home_region=_REGION,
         alarms_of=_no_alarms,
         own_prefix="unthrottle",
     )

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from moto import mock_aws
 
-from bench.arena import Played, Stage, credentials
+from bench.arena import Played
 from bench.calls import CALL_S, critical_path, is_change
 from bench.section import Goal, Section, median
+from bench.stage import Stage, credentials
 from sandbox.aws.gate import Call
 from sandbox.model.world import TickFacts, World
 from sandbox.rehearsal import rehearse

@@ -100,9 +100,10 @@ class AlarmEvaluator:
 
     def _values(self, metric: MetricSource, window: tuple[datetime, datetime], now: datetime) -> Floats:
         row = self._store.find(metric.namespace, metric.name, metric.dimensions)
-        rows = [] if row is None else [row]
-        buckets = self._store.read(rows, metric.period_s, *window, now)
-        return buckets.statistic(metric.stat)[0] if rows else np.full(buckets.count.shape[1], np.nan)
+        if row is None:
+            return np.full(int((window[1] - window[0]).total_seconds()) // metric.period_s, np.nan)
+        values: Floats = self._store.read([row], metric.period_s, *window, now).statistic(metric.stat)[0]
+        return values
 
     def _window(self, period_s: int, periods: int, now: datetime) -> tuple[datetime, datetime]:
         """The periods looked at: whole ones only, the newest ending where the store can be read up to."""

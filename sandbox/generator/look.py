@@ -11,12 +11,11 @@ from datetime import UTC, datetime, timedelta
 from sandbox.aws.account import EmbeddedAccount
 from sandbox.aws.cloudwatch_api import CloudWatchApi
 from sandbox.aws.cloudwatch_store import MetricStore
-from sandbox.dagy import DagyState, PlannedBackfill
+from sandbox.dagy import DagyState
 from sandbox.generator.case import Case
 from sandbox.generator.eyes import Eyes, losing
 from sandbox.model.world import TickFacts, World
-from sandbox.rehearsal.furnish import furnished
-from sandbox.scenario.format import Scenario
+from sandbox.rehearsal.furnish import furnished, planned
 from unthrottle.actions.planning import make_plan
 from unthrottle.backfills import Backfill, BackfillsUnavailable, CancelAnswer, CancelUnknown
 from unthrottle.causes import diagnose
@@ -105,7 +104,7 @@ class _Play:
         self.store = MetricStore(
             self.start, scenario.minutes, history=HISTORY_MINUTES, delay_minutes=scenario.metric_delay_minutes
         )
-        self.dagy = DagyState(_planned(scenario))
+        self.dagy = DagyState(planned(scenario))
         self.world = World(scenario, self.account, self.store, self.dagy, history_minutes=HISTORY_MINUTES)
         self.minute = 0
         self._remember(case.earlier or {}, scenario.minutes)
@@ -208,20 +207,3 @@ def _evidence(play: _Play, eyes: Eyes) -> PoolEvidence | TableEvidence:
 
 def _nobody_is_throttled(evidence: PoolEvidence | TableEvidence) -> bool:
     return isinstance(evidence, PoolEvidence) and evidence.throttles.is_empty
-
-
-def _planned(scenario: Scenario) -> list[PlannedBackfill]:
-    return [
-        PlannedBackfill(
-            id=one.id,
-            flow=one.flow,
-            environment=one.environment,
-            requested_by=one.requested_by,
-            start=one.start,
-            end=one.end,
-            runs_total=one.runs_total,
-            dispatch_rate_per_minute=one.dispatch_rate_per_minute,
-            writes=one.writes,
-        )
-        for one in scenario.dagy.backfills
-    ]

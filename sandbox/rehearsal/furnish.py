@@ -1,10 +1,11 @@
-"""What is in the account at minute 0? The scenario's functions and tables, as records of the embedded account."""
+"""What is in the account at minute 0, and what do others change later? A scenario's parts, as records of the sandbox."""
 
 from datetime import datetime, timedelta
 
 from sandbox.aws.account import EmbeddedAccount
 from sandbox.aws.records import BulkRecord, InvokeConfig, MappingKind, ScalingTarget, Unit
-from sandbox.scenario.format import FunctionSpec, Scaling, ScalingBounds, Scenario, TableSpec
+from sandbox.dagy import PlannedBackfill
+from sandbox.scenario.format import FunctionSpec, OutsideChange, Scaling, ScalingBounds, Scenario, TableSpec
 
 _PRINCIPALS = {
     "eventbridge": "events.amazonaws.com",
@@ -41,6 +42,38 @@ def furnish(account: EmbeddedAccount, scenario: Scenario) -> None:
         _add_function(account, function, scenario)
     for table in scenario.tables:
         _add_table(account, table, scenario)
+
+
+def planned(scenario: Scenario, *, ends: int | None = None) -> list[PlannedBackfill]:
+    """Plan the scenario's backfills. *ends* is when one ends of which the scenario does not say; None: it never does."""
+    return [
+        PlannedBackfill(
+            id=one.id,
+            flow=one.flow,
+            environment=one.environment,
+            requested_by=one.requested_by,
+            start=one.start,
+            end=ends if one.end is None else one.end,
+            runs_total=one.runs_total,
+            dispatch_rate_per_minute=one.dispatch_rate_per_minute,
+            writes=one.writes,
+        )
+        for one in scenario.dagy.backfills
+    ]
+
+
+def change(account: EmbeddedAccount, wanted: OutsideChange, now: datetime) -> None:
+    """Change the account as somebody else does, who asks nobody."""
+    if wanted.function is not None and "reserved" in wanted.model_fields_set:
+        account.set_reserved(wanted.function, wanted.reserved)
+    if wanted.table is None:
+        return
+    if wanted.index is not None:
+        account.add_index(wanted.table, wanted.index, read=wanted.read or 1, write=wanted.write or 1)
+    elif wanted.billing is not None:
+        account.set_billing(wanted.table, wanted.billing, now, read=wanted.read, write=wanted.write)
+    elif wanted.read is not None or wanted.write is not None:
+        account.set_capacity(wanted.table, now, read=wanted.read, write=wanted.write)
 
 
 def _add_function(account: EmbeddedAccount, spec: FunctionSpec, scenario: Scenario) -> None:

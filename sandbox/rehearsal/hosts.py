@@ -74,7 +74,7 @@ class FunctionHost:
     def process(self) -> Iterator[None]:
         """Be in the function's process: its environment, its default session, its standard output and error."""
         before, session = dict(os.environ), boto3.DEFAULT_SESSION
-        for name in list(os.environ):
+        for name in before:
             if name.startswith(_HIDDEN):
                 del os.environ[name]
         os.environ.update(self.environment)
@@ -84,9 +84,11 @@ class FunctionHost:
                 yield
         finally:
             self._session, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, session
-            for name in set(os.environ) - set(before):
+            # Only what differs is put back: to set a variable costs a call of the system, and this is done at every invocation.
+            after = dict(os.environ)
+            for name in after.keys() - before.keys():
                 del os.environ[name]
-            os.environ.update(before)
+            os.environ.update({name: value for name, value in before.items() if after.get(name) != value})
 
     def invoke(self, event: Mapping[str, Any], context: object = None) -> Any:
         """Call the handler."""

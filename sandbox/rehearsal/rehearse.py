@@ -23,12 +23,11 @@ from typing import Any
 import time_machine
 from moto import mock_aws
 
-from sandbox.aws.account import EmbeddedAccount
 from sandbox.aws.calls import Answer, Request, Respond
 from sandbox.aws.gate import ProcessDied
 from sandbox.engine.durable import fresh_client
 from sandbox.model.world import TickFacts
-from sandbox.rehearsal import output
+from sandbox.rehearsal import furnish, output
 from sandbox.rehearsal.delivery import Delivery, is_expected
 from sandbox.rehearsal.isolation import isolated, now, simulated_time
 from sandbox.rehearsal.members import Neighbour
@@ -38,7 +37,6 @@ from sandbox.rehearsal.reader import IncidentReader
 from sandbox.rehearsal.scene import EngineName, Scene
 from sandbox.rehearsal.served import Served
 from sandbox.scenario import Scenario, unmet
-from sandbox.scenario.format import OutsideChange
 from unthrottle.incident import Incident
 
 Watch = Callable[["Rehearsal", TickFacts], None]
@@ -148,7 +146,7 @@ class Rehearsal:
         for account, part in ((self.account, self.scenario), *((one.account, one.scenario) for one in self.neighbours)):
             for change in part.outside:
                 if change.at == minute:
-                    self._change(account, change.set)
+                    furnish.change(account, change.set, self.now)
 
     def _forward(self, events: Callable[[Neighbour], Sequence[Mapping[str, Any]]]) -> None:
         """Put events of each member account on its own bus, from where they go to the hub."""
@@ -238,18 +236,6 @@ class Rehearsal:
             "resources": [f"arn:aws:events:{self.scenario.account.region}:{self.scenario.account.id}:rule/{rule}"],
             "detail": {},
         }
-
-    def _change(self, account: EmbeddedAccount, change: OutsideChange) -> None:
-        if change.function is not None and "reserved" in change.model_fields_set:
-            account.set_reserved(change.function, change.reserved)
-        if change.table is None:
-            return
-        if change.index is not None:
-            account.add_index(change.table, change.index, read=change.read or 1, write=change.write or 1)
-        elif change.billing is not None:
-            account.set_billing(change.table, change.billing, self.now, read=change.read, write=change.write)
-        elif change.read is not None or change.write is not None:
-            account.set_capacity(change.table, self.now, read=change.read, write=change.write)
 
     def _count(self, minutes: Sequence[TickFacts]) -> None:
         fresh = self.gate.calls[self._calls_seen :]

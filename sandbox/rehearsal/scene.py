@@ -18,13 +18,13 @@ from sandbox.aws.cloudwatch_store import MetricStore
 from sandbox.aws.eventbridge import Bus
 from sandbox.aws.gate import Fault, Gate, Identity
 from sandbox.aws.iam import PolicyGate
-from sandbox.dagy import DagyStandIn, DagyState, PlannedBackfill
+from sandbox.dagy import DagyStandIn, DagyState
 from sandbox.engine.api import DurableFunctionApi
 from sandbox.engine.durable import DurableService
 from sandbox.engine.simulated import SimulatedService
 from sandbox.line import Line
 from sandbox.model.world import HISTORY_MINUTES, World
-from sandbox.rehearsal.furnish import furnished
+from sandbox.rehearsal.furnish import furnished, planned
 from sandbox.rehearsal.hosts import FunctionHost
 from sandbox.rehearsal.isolation import now
 from sandbox.rehearsal.members import Neighbourhood, supplied
@@ -52,7 +52,8 @@ class Scene:
         self.store = MetricStore(
             scenario.start, scenario.minutes, history=HISTORY_MINUTES, delay_minutes=scenario.metric_delay_minutes
         )
-        self.dagy = DagyStandIn(_backfills(scenario), start=scenario.start, now=now, api=scenario.dagy.api)
+        state = DagyState(planned(scenario, ends=scenario.minutes + 1))  # one without an end outlives the scenario
+        self.dagy = DagyStandIn(state, start=scenario.start, now=now, api=scenario.dagy.api)
         channel = str(settings.get("SlackChannel") or "C0OPS")
         self.slack = SlackStandIn(
             start=scenario.start, now=now, mode=scenario.slack.steps, channel=channel, also=_channels(settings)
@@ -202,21 +203,3 @@ class Scene:
 def _channels(settings: Mapping[str, object]) -> list[str]:
     """Name the channels to which accounts are routed; the app is in all of them."""
     return [entry.split("=", 1)[1] for entry in in_words(settings.get("SlackChannels", "")).split(",") if "=" in entry]
-
-
-def _backfills(scenario: Scenario) -> DagyState:
-    """Plan dagy's backfills; one without an end outlives the scenario."""
-    return DagyState(
-        PlannedBackfill(
-            id=one.id,
-            flow=one.flow,
-            environment=one.environment,
-            requested_by=one.requested_by,
-            start=one.start,
-            end=scenario.minutes + 1 if one.end is None else one.end,
-            runs_total=one.runs_total,
-            dispatch_rate_per_minute=one.dispatch_rate_per_minute,
-            writes=one.writes,
-        )
-        for one in scenario.dagy.backfills
-    )

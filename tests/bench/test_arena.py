@@ -6,9 +6,10 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from bench import rivals
-from bench.arena import credentials, play_ours, play_rival
+from bench.arena import play_ours, play_rival
 from bench.cheap_rollback import cheap_rollback
 from bench.incidents import KINDS, Generated, generate
+from bench.stage import credentials
 from bench.storms import race
 from sandbox.rehearsal.isolation import isolated
 
