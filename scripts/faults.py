@@ -15,31 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sandbox.faults.cases import Case, Engine, cases, sampled
-from sandbox.faults.play import SCENES, Result, play, scenes, undisturbed
+from sandbox.faults.play import Result, play, scenario_of, scenes, undisturbed
 from sandbox.faults.tables import replaced, tables
 from sandbox.races.report import disturb, race_all
-from sandbox.scenario import load
 
 QUICK = 70
 """Runs of a quick sweep: under a minute on two cores."""
 
 QUICK_ORDERS, FULL_ORDERS = 6, 400
 """Orders of one race that are gone through in a quick and in a full sweep; for most races the latter is all of them."""
-
-MISSION = Path(__file__).parents[1] / "tests" / "scenarios"
-MISSIONS = (
-    "pool-hog-one-function",
-    "pool-hog-two-functions",
-    "table-out-of-write-capacity",
-    "index-out-of-write-capacity",
-    "hot-index-provisioned",
-    "runaway-backfill-provisioned",
-    "two-backfills-one-guilty",
-    "on-demand-burst",
-    "missing-metrics",
-    "stale-alarm",
-)
-"""Scenarios played in full with their events disturbed."""
 
 FULL = 1500
 """Runs of a full sweep: half an hour on two cores. All there are take an hour."""
@@ -73,8 +57,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"seed {wanted.seed}: {len(picked)} of {len(every)} runs, {len(chosen)} scenes", flush=True)
         results = _recorded(wanted.record, picked)
         left = [case for case in picked if str(case) not in results]
-        usual = [found[case.scene, case.engine].calls for case in left]
-        for result in _followed(pool.map(play, left, usual), len(results)):
+        usual = [found[case.scene, case.engine] for case in left]
+        played = pool.map(play, left, [one.calls for one in usual], [one.changed for one in usual])
+        for result in _followed(played, len(results)):
             results[str(result.case)] = result
             _record(wanted.record, result)
     for line in wrong:
@@ -115,10 +100,7 @@ def _races(wanted: argparse.Namespace) -> int:
     logging.disable(logging.CRITICAL)
     few = wanted.quick
     orders, lost = race_all(QUICK_ORDERS if few else FULL_ORDERS, QUICK_ORDERS // 2, wanted.seed, print)
-    stories = [load(SCENES / f"{name}.yaml") for name in (("cap", "table") if few else scenes())]
-    if not few:
-        stories += [load(MISSION / f"{name}.yaml") for name in MISSIONS]
-    ways, other = disturb(stories, print)
+    ways, other = disturb([scenario_of(name) for name in (("cap", "table") if few else scenes())], print)
     print(f"{orders} orders and {ways} ways of delivery, {lost + other} violated, seed {wanted.seed}")
     return 2 if lost + other else 0
 

@@ -38,9 +38,11 @@ HTTP: Final[Mapping[str, tuple[str, ...]]] = {
     "refused": ("refused",),
     "time-out before": ("timeout-before",),
     "time-out after, or slow": ("timeout-after", "slow"),
-    "access denied": ("401",),
+    "access denied": ("403",),
     "validation": ("400",),
     "conflict": ("409",),
+    "limit": ("429",),
+    "expired credentials": ("401",),
     "malformed": ("malformed",),
     "truncated": ("truncated",),
     "process dies before": ("crash-before",),
@@ -50,6 +52,8 @@ SLACK_CODES: Final = {
     "access denied": ("token_revoked",),
     "validation": ("invalid_blocks",),
     "conflict": ("ratelimited",),
+    "limit": ("message_limit_exceeded",),
+    "expired credentials": ("token_expired",),
 }
 DURABLE: Final = frozenset({"lambda.CheckpointDurableExecution", "lambda.GetDurableExecutionState"})
 """The calls by which the durable SDK keeps what was done."""

@@ -47,6 +47,8 @@ class Played:
     dry_run: bool
     usual_calls: int
     """How many calls an undisturbed run of the same scenario makes."""
+    usual_changes: frozenset[str] | None
+    """What it changes; None for the undisturbed run itself."""
     state_broken: bool
     """Whether the fault takes away the bot's own memory for good, so that not even an incident can be opened."""
     service_broken: bool = False
@@ -60,7 +62,8 @@ def violated(run: Played) -> list[str]:
         *_recorded_before(run, mutations),
         *_told_after(run, mutations),
         *_recorded_after(run, mutations),
-        *_done_once(mutations),
+        *_done_once(run, mutations),
+        *_as_undisturbed(run),
         *_nobody_else(run, mutations),
         *_given_back(run),
         *_legal_end(run),
@@ -70,6 +73,19 @@ def violated(run: Played) -> list[str]:
         *_not_lost(run),
         *([f"changed in dry-run: {call.call}" for _, call in mutations] if run.dry_run else []),
     ]
+
+
+def changed(run: Played) -> frozenset[str]:
+    """Name what a run changed or tried to: functions, tables, event sources, and backfills."""
+    mutations = [call for call in run.calls if is_mutation(call, run.own_tables)]
+    return frozenset((*(_target(call) for call in mutations), *(call.path for call in _cancels(run))))
+
+
+def _as_undisturbed(run: Played) -> Iterator[str]:
+    """A fault may keep the bot from changing something. It never makes it change what it otherwise would not."""
+    if run.usual_changes is not None:
+        for what in sorted(changed(run) - run.usual_changes):
+            yield f"{what} was changed, or it was tried, and is not when nothing breaks"
 
 
 def _cancels(run: Played) -> list[LineCall]:
@@ -156,11 +172,26 @@ def _target(call: Call) -> str:
     return str(found)
 
 
-def _done_once(mutations: Sequence[tuple[int, Call]]) -> Iterator[str]:
+def _done_once(run: Played, mutations: Sequence[tuple[int, Call]]) -> Iterator[str]:
     """Per incident and target: one change, as often as it may take, then one way back, as often as it may take."""
     for (incident, target), history in _histories(mutations).items():
         if len(history) > 2:
             yield f"{incident} changed {target} {len(history)} times with different effect: {'; '.join(history)}"
+    for (incident, target), caps in _caps(mutations).items():
+        was = run.before["functions"].get(target.rsplit(":", 1)[-1], {}).get("reserved")
+        if len(caps) > 1 and caps[1:] != [was]:
+            yield f"{incident} capped {target} at {caps[0]} and then at {caps[1:]}, where {was} was before"
+
+
+def _caps(mutations: Sequence[tuple[int, Call]]) -> dict[tuple[str | None, str], list[int | None]]:
+    """What each incident reserved for each function, one after the other; None where it took the reservation away."""
+    found: dict[tuple[str | None, str], list[int | None]] = defaultdict(list)
+    for _, call in mutations:
+        if call.operation.endswith("FunctionConcurrency") and call.result in EFFECTIVE:
+            reserved = call.parameters.get("ReservedConcurrentExecutions")
+            if found[call.session_name, _target(call)][-1:] != [reserved]:
+                found[call.session_name, _target(call)].append(reserved)
+    return found
 
 
 def _histories(mutations: Sequence[tuple[int, Call]]) -> dict[tuple[str | None, str], list[str]]:
@@ -277,7 +308,8 @@ def _no_secret(run: Played) -> Iterator[str]:
 
 def _not_lost(run: Played) -> Iterator[str]:
     """An alarm becomes an incident, or its event goes to the failures queue, which is an alarm of its own."""
-    if not run.incidents and not any("ntake" in str(error["function"]) for error in run.outcome["errors"]):
+    rang = any(call.role == "intake" for call in run.calls)  # what people ask for and is not taken, Slack tells them
+    if rang and not run.incidents and not any("ntake" in str(error["function"]) for error in run.outcome["errors"]):
         yield "the alarm was lost: there is no incident, and its delivery did not fail"
     for incident in run.incidents:
         told = any(incident.id in str(call) for call in (*run.outcome["slack"], *run.outcome["escalations"]))

@@ -14,7 +14,7 @@ from typing import Any
 from sandbox.engine.executions import State
 from sandbox.engine.timetable import Entry
 from sandbox.faults.cases import AGAIN_AND_AGAIN, Called, Case, Engine
-from sandbox.faults.invariants import Played, violated
+from sandbox.faults.invariants import Played, changed, violated
 from sandbox.model.world import TickFacts
 from sandbox.rehearsal import Rehearsal, rehearse
 from sandbox.rehearsal.hosts import LOG
@@ -25,6 +25,44 @@ from unthrottle.incident import Incident
 from unthrottle.sweep import DEAD_AFTER
 
 SCENES = Path(__file__).parent / "scenes"
+SCENARIOS = Path(__file__).parents[2] / "tests" / "scenarios"
+MISSION = (
+    "pool-hog-one-function",
+    "pool-hog-one-function-dry-run",
+    "pool-hog-two-functions",
+    "small-account",
+    "table-out-of-write-capacity",
+    "index-out-of-write-capacity",
+    "hot-index-provisioned",
+    "hot-index-on-demand",
+    "runaway-backfill-provisioned",
+    "runaway-backfill-on-demand",
+    "two-backfills-one-guilty",
+    "on-demand-burst",
+    "missing-metrics",
+    "stale-alarm",
+)
+"""What the product is for."""
+REFUSED = (
+    "guard-protected",
+    "guard-paused",
+    "guard-mode",
+    "guard-freeze",
+    "guard-cooldown",
+    "guard-switch-budget",
+    "guard-action-budget",
+    "guard-synchronous",
+)
+"""What a guardrail refuses: it must do so too where what it reads is broken."""
+FURTHER = (
+    "members-three-accounts",
+    "approve-yes",
+    "slack-people-ask",
+    "cause-early-warning-that-came-true",
+    "cause-table-autoscaling-at-its-maximum-raised",
+    "cause-hog-queue",
+)
+"""Ways through the product that neither of these goes."""
 BURIAL = DEAD_AFTER + timedelta(hours=1)
 """How much longer a scene is played in which every process dies: until the sweep has given up the workflow, and an hour more."""
 
@@ -40,10 +78,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undisturbed:
-    """What a scene calls, how many calls that are, and what it violates: nothing, or the scene is wrong."""
+    """What a scene calls, how many calls that are, what it changes, and what it violates: nothing, or the scene is wrong."""
 
     called: Called
     calls: int
+    changed: frozenset[str]
     violations: tuple[str, ...]
 
 
@@ -61,18 +100,20 @@ class _Watcher:
 
 
 def scenes() -> tuple[str, ...]:
-    """Name the scenes there are."""
-    return tuple(sorted(file.stem for file in SCENES.glob("*.yaml")))
+    """Name the scenes there are: short ones made for this, and whole scenarios."""
+    return (*sorted(file.stem for file in SCENES.glob("*.yaml")), *MISSION, *REFUSED, *FURTHER)
 
 
 @cache
-def _scene(name: str) -> Scenario:
-    return load(SCENES / f"{name}.yaml")
+def scenario_of(name: str) -> Scenario:
+    """Load a scene."""
+    own = SCENES / f"{name}.yaml"
+    return load(own if own.exists() else SCENARIOS / f"{name}.yaml")
 
 
 def undisturbed(scene: str, engine: Engine = "simulated") -> Undisturbed:
     """Play a scene with nothing broken."""
-    run = _played(_scene(scene), engine, usual_calls=100_000, state_broken=False)
+    run = _played(scenario_of(scene), engine, usual_calls=100_000, state_broken=False)
     acted = next((i for i, call in enumerate(run.calls) if is_mutation(call, run.own_tables)), len(run.calls))
     early = min([acted, *(call.position for call in run.line if call.call == "dagy.POST")])
     total = Counter(call.call for call in run.calls if call.role is not None) + Counter(call.call for call in run.line)
@@ -81,14 +122,15 @@ def undisturbed(scene: str, engine: Engine = "simulated") -> Undisturbed:
     return Undisturbed(
         called=Called(total=total, before_acting=before),
         calls=len(run.calls) + len(run.line),
+        changed=changed(run),
         violations=tuple(violated(run)),
     )
 
 
-def play(case: Case, usual_calls: int) -> Result:
-    """Play one case and judge it. *usual_calls* are those of the undisturbed run."""
+def play(case: Case, usual_calls: int, usual_changes: frozenset[str]) -> Result:
+    """Play one case and judge it. *usual_calls* and *usual_changes* are those of the undisturbed run."""
     fault = Fault(call=case.call, nth=case.nth, times=case.times, error=case.error)
-    plain = _scene(case.scene)
+    plain = scenario_of(case.scene)
     longer = BURIAL // timedelta(minutes=1) if case.dies_for_good or case.breaks_the_service else 0
     scenario = plain.model_copy(update={"faults": [fault], "minutes": plain.minutes + longer})
     state_broken = (
@@ -99,6 +141,7 @@ def play(case: Case, usual_calls: int) -> Result:
             scenario,
             case.engine,
             usual_calls=usual_calls * scenario.minutes // plain.minutes,
+            usual_changes=usual_changes,
             state_broken=state_broken,
             service_broken=case.breaks_the_service,
         )
@@ -109,7 +152,13 @@ def play(case: Case, usual_calls: int) -> Result:
 
 
 def _played(
-    scenario: Scenario, engine: Engine, *, usual_calls: int, state_broken: bool, service_broken: bool = False
+    scenario: Scenario,
+    engine: Engine,
+    *,
+    usual_calls: int,
+    usual_changes: frozenset[str] | None = None,
+    state_broken: bool,
+    service_broken: bool = False,
 ) -> Played:
     watcher = _Watcher()
     LOG.lines = []
@@ -135,6 +184,7 @@ def _played(
         logs=tuple(logs),
         dry_run=settings.get("Mode") == "dry-run",
         usual_calls=usual_calls,
+        usual_changes=usual_changes,
         state_broken=state_broken,
         service_broken=service_broken,
     )

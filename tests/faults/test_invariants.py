@@ -54,6 +54,7 @@ def run(*calls: Call, now: dict[str, Any] | None = None, **changes: Any) -> Play
         logs=(),
         dry_run=False,
         usual_calls=10,
+        usual_changes=frozenset({HOG}),
         state_broken=False,
     )
     return replace(plain, **changes)
@@ -90,6 +91,21 @@ def test_a_change_without_a_record_is_accounted_for_where_a_page_tells_of_it() -
             "different effect",
             id="capped at two numbers",
         ),
+        pytest.param(
+            run(INTENT, CAP, replace(CAP, parameters={"FunctionName": HOG, "ReservedConcurrentExecutions": 7})),
+            "and then at [7], where None was before",
+            id="given back otherwise than it was",
+        ),
+        pytest.param(
+            run(usual_changes=frozenset()),
+            f"{HOG} was changed, or it was tried, and is not when nothing breaks",
+            id="changed only because something broke",
+        ),
+        pytest.param(
+            run(line=(LineCall(call="dagy.POST", path="/backfills/bf-2/cancel", position=9, result="sent"),)),
+            "/backfills/bf-2/cancel was changed",
+            id="another backfill",
+        ),
         pytest.param(run(INTENT, replace(CAP, role="observer")), "credentials of observer", id="wrong rights"),
         pytest.param(
             run(INTENT, replace(CAP, parameters={"FunctionName": "svc-other"})), "a victim or protected", id="protected"
@@ -115,7 +131,7 @@ def test_a_change_without_a_record_is_accounted_for_where_a_page_tells_of_it() -
         pytest.param(run(*([INTENT, CAP] + [INTENT] * 500)), "retried for ever", id="endless"),
         pytest.param(run(outcome={"errors": [ERROR]}), "unexpected in RespondFunction", id="a traceback"),
         pytest.param(run(logs=("token xoxb-sandbox",)), "a secret is in the log", id="a secret"),
-        pytest.param(run(incidents=()), "the alarm was lost", id="lost"),
+        pytest.param(run(call("dynamodb.GetItem", role="intake"), incidents=()), "the alarm was lost", id="lost"),
         pytest.param(run(dry_run=True), "changed in dry-run", id="a dry run that changed"),
     ],
 )
