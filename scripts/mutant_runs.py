@@ -70,6 +70,7 @@ def measure(wanted: Sequence[Mutant], files: Sequence[str], saved: Saved) -> Mea
                 print(f"left out, it fails without a mutant: {test}", file=sys.stderr)
     everything = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()[:16]
     left: list[tuple[Mutant, list[str]]] = []
+    kept: list[str] = []
     for mutant in wanted:
         known = saved.results.get(mutant.key)
         if known is not None and known["module"] == modules[str(mutant.file)]:
@@ -86,7 +87,8 @@ def measure(wanted: Sequence[Mutant], files: Sequence[str], saved: Saved) -> Mea
             "module": modules[str(mutant.file)],
             "deciding": everything if by is None else hashes.get(by.split("::")[0], ""),
         }
-        if len(saved.results) % 20 == 0:
+        kept.append(mutant.key)
+        if len(kept) % 20 == 0:
             saved.write()
 
     at_import = {file: set(found) for run in saved.runs.values() for file, found in run["at_import"].items()}
@@ -118,10 +120,15 @@ def _load_third_parties() -> None:
 
 
 def _running(mutant: Mutant, tests: Mapping[str, Any]) -> list[str]:
-    """Name the tests that run the changed statement; outside functions, all of each file in which one runs the module."""
+    """Name the tests that run the changed statement; outside functions, all of each file in which one runs the module.
+
+    The defaults of a dataclass are used without running a line of its module: files that import the module count, too.
+    """
     lines_of = {test: found["lines"].get(str(mutant.file), []) for test, found in tests.items()}
     if mutant.place.outermost is None:
         files = {test.split("::")[0] for test, lines in lines_of.items() if lines}
+        others = {test.split("::")[0] for test in tests} - files
+        files |= {file for file in others if f"from {mutant.module} import" in Path(file).read_text(encoding="utf-8")}
         return [test for test in tests if test.split("::")[0] in files]
     first, last = mutant.place.first, mutant.place.last
     return [test for test, lines in lines_of.items() if any(first <= line <= last for line in lines)]
@@ -159,6 +166,11 @@ def _measure_lines(files: Sequence[str], hashes: Mapping[str, str], modules: Map
     if not text:
         raise SystemExit("The tests could not be run without any mutant; nothing was measured.")
     found = json.loads(text)
+    empty = set(stale) - {test.split("::")[0] for test in found["tests"]}
+    if empty:  # else whatever they notice would be told as surviving
+        raise SystemExit(
+            f"No test of {', '.join(sorted(empty))} could be run without any mutant; nothing was measured."
+        )
     for file in stale:
         tests = {test: one for test, one in found["tests"].items() if test.split("::")[0] == file}
         saved.runs[file] = {

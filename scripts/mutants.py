@@ -20,7 +20,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,15 +34,29 @@ DOCS = ROOT / "docs" / "faults.md"
 UNIT = ("tests/unit", "tests/edges")
 SAFETY = (
     "tests/safety/test_reopen.py",
+    "tests/safety/test_reopen_muted.py",
+    "tests/safety/test_returned.py",
     "tests/safety/test_wishes_and_agreements.py",
     "tests/safety/test_worse_than_before.py",
 )
-ACTIONS = ("tests/faults/test_action_edges.py", "tests/adapters/test_actor.py", "tests/causes/test_plans.py")
+PLANS = (
+    "tests/causes/test_plans.py",
+    "tests/causes/test_plan_edges.py",
+    "tests/causes/test_plan_least.py",
+    "tests/causes/test_cap_hogs.py",
+)
+ACTIONS = ("tests/faults/test_action_edges.py", "tests/adapters/test_actor.py", *PLANS)
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "guardrails": (("guardrails.py",), (*UNIT, "tests/faults/test_guardrail_edges.py")),
     "verification": (("verification.py", "symptom.py", "pressure.py"), (*UNIT, *SAFETY)),
-    "give-back": (("sweep.py", "reopen.py", "actions/same.py"), (*UNIT, *SAFETY)),
-    "lease": (("lease.py",), ("tests/edges/test_lease.py", "tests/safety/test_wishes_and_agreements.py")),
+    "give-back": (
+        ("sweep.py", "reopen.py", "actions/same.py"),
+        (*UNIT, *SAFETY, "tests/adapters/test_many_places.py"),
+    ),
+    "lease": (
+        ("lease.py",),
+        ("tests/edges/test_lease.py", "tests/edges/test_lease_ends.py", "tests/safety/test_wishes_and_agreements.py"),
+    ),
     "actions": (
         (
             "actions/__init__.py",
@@ -51,6 +65,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "actions/cancel_backfill.py",
             "actions/raise_capacity.py",
             "actions/switch_to_on_demand.py",
+            "actions/scaling_bounds.py",
+            "actions/tell_of_writer.py",
         ),
         (*UNIT, *ACTIONS, *SAFETY),
     ),
@@ -74,6 +90,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "causes": (("causes/*.py",), ("tests/causes", "tests/edges")),
+    "leases seen to": (("returned.py", "drift.py"), (*UNIT, *SAFETY)),
     "planning": (("plan.py", "actions/planning.py", "actions/cap_hogs.py"), (*UNIT, *ACTIONS, *SAFETY)),
 }
 """What is mutated (in the library), and the tests that may notice: files, or folders with all their tests. Rehearsals of whole
@@ -167,7 +184,15 @@ def _write_docs(rows: Sequence[Row]) -> None:
     kept, after = rest.split(end, 1)
     known = {match[1]: line for line in kept.splitlines() if (match := re.match(r"\| ([\w/]+\.py) \|", line))}
     known.update({row.module: str(row) for row in rows if row.is_whole and row.made})
-    DOCS.write_text("".join([before, begin, HEAD, "\n", "\n".join(known.values()), "\n", end, after]), encoding="utf-8")
+    table = "\n".join((HEAD, *known.values(), str(_total(known.values()))))
+    DOCS.write_text(f"{before}{begin}{table}\n{end}{after}", encoding="utf-8")
+
+
+def _total(lines: Iterable[str]) -> Row:
+    """Add up the rows of the page."""
+    figures = [[int(one) for one in line.split("|")[2:5]] for line in lines]
+    made, equivalent, killed = (sum(column) for column in zip(*figures, strict=True))
+    return Row(module="all", made=made, equivalent=equivalent, killed=killed, is_whole=True)
 
 
 def main(arguments: Sequence[str]) -> int:

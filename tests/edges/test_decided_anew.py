@@ -15,9 +15,9 @@ from tests.unit.fakes import (
     FakeBackfills,
     FakePager,
     StillClock,
-    arn_of,
     incident,
 )
+from tests.unit.made_changes import CAP, OTHER
 from unthrottle import desk
 from unthrottle.answers import Answer, write_answer
 from unthrottle.desk import Desk
@@ -35,8 +35,6 @@ from unthrottle.workflow import respond
 
 SETTINGS = Settings(mode=Mode.AUTO)
 DRY = {"unthrottle:mode": "dry-run"}
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
-OTHER = replace(CAP, function="other", arn=arn_of("other"))
 
 
 def capping(change: CapConcurrency) -> Plan:

@@ -229,7 +229,7 @@ def test_an_incident_may_be_kept_for_a_day_and_nothing_else_may(text: str, asked
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"keep {ID} 25h", "`keep` needs one incident, 2 were given; nothing was run."),
+        (f"keep {ID} 25h", "`keep` takes 24h or nothing after the incident; nothing was run."),
         (f"keep {ID} 24h 24h", "`keep` needs one incident, 3 were given; nothing was run."),
         (f"status {ID} 24h", "`status` needs one incident, 2 were given; nothing was run."),
         (f"revert {ID} 24h", "`revert` needs one incident, 2 were given; nothing was run."),
@@ -276,7 +276,7 @@ def test_a_pause_is_of_minutes_or_hours(text: str, minutes: int) -> None:
     assert understand(text) == Pause(duration=timedelta(minutes=minutes))
 
 
-@pytest.mark.parametrize("text", ["pause 0m", "pause 0h", "pause 1000m", "pause 1d", "pause 1h 1h", "pause h"])
+@pytest.mark.parametrize("text", ["pause 0m", "pause 0h", "pause 1000m", "pause 1y", "pause 1h 1h", "pause h"])
 def test_a_pause_of_nothing_or_in_other_words_runs_nothing(text: str) -> None:
     asked = understand(text)
     assert isinstance(asked, NotUnderstood)
@@ -374,7 +374,9 @@ def test_the_status_of_all_lists_the_twenty_oldest() -> None:
     lines = Desk(*many).says(Status(incident_id=None)).splitlines()
 
     assert lines[0].endswith("Open incidents: 21")
-    assert [line.split(":")[0] for line in lines[1:]] == [one.id for one in many[:20]]
+    assert [line.split(":")[0] for line in lines[1:-1]] == [one.id for one in many[:20]]
+    assert lines[-1] == "and 1 more: `unthrottle incidents` in a terminal lists all"
+    assert "more:" not in Desk(*many[:20]).says(Status(incident_id=None))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tests.unit.fakes import NOW, FakeActor, FakeFunctions, arn_of, observer, series
+from tests.unit.fakes import FakeActor, FakeFunctions, arn_of, observer, series
+from tests.unit.made_changes import CAP, SOURCE
+from tests.unit.made_tables import NAME, PLAIN, capacity, evidence, table, unit
 from unthrottle import actions
 from unthrottle.actions import cap_concurrency, cap_event_source, raise_capacity, switch_to_on_demand
 from unthrottle.actions.outcome import GivenBack, LeftAlone
@@ -14,31 +16,16 @@ from unthrottle.evidence.pool import Candidate, ConcurrencyAccount, EventSource,
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import (
     Billing,
-    Capacity,
     IndexSettings,
     ScalingTarget,
-    TableEvidence,
     TableSettings,
-    Throttle,
     UnitMetrics,
     Way,
 )
-from unthrottle.plan import CancelBackfill, CapConcurrency, CapEventSource, Change, SavedTable
+from unthrottle.plan import CancelBackfill, Change, SavedTable
 from unthrottle.settings import Settings
 
-NAME = "dagy-runs"
 X = None
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
-SOURCE = CapEventSource(
-    function="hog",
-    arn=arn_of("hog"),
-    uuid="u1",
-    source=SourceKind.SQS,
-    knob="MaximumConcurrency",
-    before=None,
-    after=250,
-    peak=841,
-)
 QUEUE = EventSource(uuid="u1", kind=SourceKind.SQS, source_arn="arn")
 
 
@@ -198,44 +185,6 @@ def test_a_stream_without_a_factor_has_a_factor_of_one() -> None:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def capacity(read: int, write: int) -> Capacity:
-    return Capacity(read=read, write=write)
-
-
-def table(own: Capacity, indexes: dict[str, Capacity], billing: Billing = Billing.PROVISIONED) -> TableSettings:
-    return TableSettings(
-        name=NAME,
-        arn="arn:table",
-        status="ACTIVE",
-        billing=billing,
-        capacity=own,
-        indexes=tuple(IndexSettings(name=name, status="ACTIVE", capacity=value) for name, value in indexes.items()),
-    )
-
-
-def unit(
-    index: str | None = None,
-    writes: Series | None = None,
-    refused: Series | None = None,
-    reads: Series | None = None,
-    short: float | None = None,
-) -> UnitMetrics:
-    nothing = series(X, X)
-    causes = dict.fromkeys(Throttle, nothing)
-    return UnitMetrics(
-        index=index,
-        consumed={Way.READ: reads or nothing, Way.WRITE: writes or nothing},
-        provisioned=dict.fromkeys(Way, nothing),
-        throttle_events={Way.READ: nothing, Way.WRITE: refused or nothing},
-        throttles={Way.READ: causes, Way.WRITE: {**causes, Throttle.PROVISIONED: series(X, short)}},
-    )
-
-
-def evidence(settings: TableSettings, *units: UnitMetrics, scaling: tuple[ScalingTarget, ...] = ()) -> TableEvidence:
-    return TableEvidence(start=NOW, end=NOW, settings=settings, units=units, scaling=scaling)
-
-
-PLAIN = table(capacity(5, 10), {"by-status": capacity(5, 7)})
 NEW_INDEX = replace(
     PLAIN, indexes=(*PLAIN.indexes, IndexSettings(name="new", status="ACTIVE", capacity=capacity(1, 1)))
 )

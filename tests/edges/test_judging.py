@@ -17,6 +17,7 @@ from tests.unit.fakes import (
     observer,
     series,
 )
+from tests.unit.made_changes import CAP
 from unthrottle.evidence.pool import ConcurrencyAccount, SourceKind
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import Billing, Capacity, IndexSettings, TableSettings, Throttle, UnitMetrics, Way
@@ -24,7 +25,6 @@ from unthrottle.incident import AppliedChange, Incident, Outcome
 from unthrottle.plan import (
     Action,
     CancelBackfill,
-    CapConcurrency,
     CapEventSource,
     Change,
     Plan,
@@ -117,7 +117,6 @@ TABLE = TableSettings(
     capacity=Capacity(read=0, write=0),
     indexes=(IndexSettings(name="by-status", status="ACTIVE", capacity=Capacity(read=0, write=0)),),
 )
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
 SWITCH = SwitchToOnDemand(
     table=NAME,
     arn="arn:table",

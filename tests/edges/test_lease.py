@@ -9,7 +9,8 @@ import pytest
 
 from sandbox.engine.simulated import SimulatedService
 from sandbox.memory_incidents import MemoryIncidents
-from tests.unit.fakes import MINUTE, NOW, FakeAccounts, FakeActor, FakePager, StillClock, arn_of, incident
+from tests.unit.fakes import MINUTE, NOW, FakeAccounts, FakeActor, FakePager, StillClock, incident
+from tests.unit.made_changes import CAP, OTHER
 from unthrottle import desk
 from unthrottle.answers import Answer, Do, write_answer
 from unthrottle.desk import Desk
@@ -25,8 +26,6 @@ from unthrottle.settings import Mode, Settings
 from unthrottle.verification import Judgement
 
 HOUR = timedelta(hours=1)
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
-OTHER = replace(CAP, function="other", arn=arn_of("other"))
 SETTINGS = Settings(mode=Mode.AUTO, cap_lease_minutes=90)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from sandbox.memory_incidents import MemoryIncidents
 from tests.unit.fakes import MINUTE, NOW, FakeActor, FakePager, arn_of
-from tests.unit.test_sweep import CAP, HOUR, Night, begun, leased, overdue
+from tests.unit.made_changes import CAP
+from tests.unit.test_sweep import HOUR, Night, begun, leased, overdue
 from unthrottle import drift, outbox
 from unthrottle.chat import ChatBroken
 from unthrottle.errors import BadInput, Refused, TryAgain, UnthrottleError

@@ -21,7 +21,7 @@ from unthrottle.errors import Conflict
 from unthrottle.evidence.pool import ConcurrencyAccount
 from unthrottle.incident import Incident, Question, Status
 from unthrottle.ports import FunctionSettings, Opened
-from unthrottle.requested import Requests
+from unthrottle.requested import MOST_LOOKS, Requests
 from unthrottle.settings import Mode
 
 QUESTION = Question(about="approval", callback="c", version=1, expires_at=NOW + timedelta(hours=1))
@@ -49,8 +49,8 @@ class Desk:
             home=(ACCOUNT, REGION),
         )
 
-    def asks(self, resource: str = "checkout", *, dry_run: bool = False) -> str:
-        return self.requests.start(resource, "U0OPS", dry_run=dry_run)
+    def asks(self, resource: str = "checkout", *, dry_run: bool = False, who: str = "U0OPS") -> str:
+        return self.requests.start(resource, who, dry_run=dry_run)
 
     def record(self) -> Incident:
         found = self.incidents.load("INC-TEST0001")
@@ -100,6 +100,56 @@ def test_a_look_is_not_held_up_by_work_on_another_table() -> None:
     desk = Desk(replace(FIX, id="INC-TEST0001", fingerprint="another"))
     assert desk.asks(dry_run=True).startswith("Looking")
     assert len(desk.starter.started) == 1
+
+
+def test_a_look_that_is_open_answers_for_the_next_who_asks() -> None:
+    """Anybody in the channel may ask, again and again; each look would be a workflow."""
+    desk = Desk()
+    desk.asks(dry_run=True)
+    (look,) = desk.incidents.open_incidents()
+    said = [desk.asks(dry_run=True, who=f"U{number}") for number in range(30)]
+
+    stands = f"diagnosing; no plan yet, none; since {NOW:%Y-%m-%d %H:%M} UTC."
+    assert set(said) == {f"{look.id} is open for this already: {stands} Its thread has what is known."}
+    assert desk.incidents.open_incidents() == (look,)
+    assert desk.starter.started == [look.id]
+
+
+def test_of_two_who_ask_at_the_same_moment_one_gets_the_look_and_the_other_its_id() -> None:
+    """Both saw that there is none; the store lets one of them open it."""
+    desk = Desk()
+    desk.incidents.open_incidents = lambda: ()  # type: ignore[method-assign]  # what both read
+    first, second = desk.asks(dry_run=True, who="U0ANN"), desk.asks(dry_run=True, who="U0BOB")
+
+    (started,) = desk.starter.started
+    assert first == f"Looking, as a dry run that changes nothing: {started}. What is found comes in the channel."
+    assert second == f"{started} is open for this already; its thread has what is known."
+
+
+def test_functions_of_one_pool_are_looked_at_side_by_side() -> None:
+    desk = Desk()
+    assert desk.asks("checkout", dry_run=True).startswith("Looking")
+    assert desk.asks("billing", dry_run=True).startswith("Looking")
+    assert len(desk.starter.started) == 2
+
+
+def test_no_more_than_five_looks_are_open_at_once() -> None:
+    """Who asks for a sixth reads which there are, and what to do; a fix is not held up, and room is made by an end."""
+    looks = [
+        replace(FIX, id=f"INC-LOOK000{number}", fingerprint=f"{FIX.fingerprint}/look/job-{number}")
+        for number in range(MOST_LOOKS)
+    ]
+    desk = Desk(*looks)
+    listed = ", ".join(f"INC-LOOK000{number} (job-{number})" for number in range(5))
+    assert desk.asks(dry_run=True) == (
+        f"5 looks are open already, and no more than 5 run at once: {listed}. checkout was not looked at. Each ends by itself, "
+        "mostly within minutes, with its report in the channel; ask again then. Alarms do not wait for looks."
+    )
+    assert desk.starter.started == []
+
+    desk.incidents.close(replace(looks[2], closed_at=NOW))
+    assert desk.asks(dry_run=True).startswith("Looking")
+    assert desk.asks("billing").startswith("On it")
 
 
 @pytest.mark.parametrize("status", [Status.DENIED, Status.EXPIRED, Status.REJECTED])
@@ -153,6 +203,8 @@ def test_in_dry_run_a_fix_is_told_as_a_look() -> None:
     [
         ("arn:aws:lambda:us-east-1:999900001111:function:checkout", "is not in account"),
         ("arn:aws:lambda:us-east-1:999900001111", "There is no table or function"),
+        ("999900001111:function:checkout", "is not in account"),
+        ("999900001111:function", "There is no table or function"),
         (f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:checkout", "On it"),
         (f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:checkout:live", "On it"),
     ],

@@ -18,11 +18,11 @@ from tests.unit.fakes import (
     FakeAccounts,
     FakeActor,
     FakePager,
-    arn_of,
     incident,
     observer,
 )
-from tests.unit.test_sweep import CANCEL, CAP, Night, applied, begun, overdue
+from tests.unit.made_changes import CAP, OTHER
+from tests.unit.test_sweep import CANCEL, Night, applied, begun, overdue
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis
 from unthrottle.errors import Conflict, NotAllowed, TryAgain
 from unthrottle.incident import Incident, Moment, Outcome, Settling, Status, Wish
@@ -34,7 +34,6 @@ from unthrottle.sweep import Swept
 
 HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
-OTHER = replace(CAP, function="other", arn=arn_of("other"))
 ME = ("INC-TEST0001",)
 
 
