@@ -3,6 +3,8 @@
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import typer
@@ -12,10 +14,12 @@ from cli.exits import Exit
 from cli.printing import show, show_json
 from cli.session import span
 from unthrottle.answers import Do
+from unthrottle.brief import pause_ends
 from unthrottle.codec import to_json
-from unthrottle.errors import BadInput
-from unthrottle.incident import Incident, Status
+from unthrottle.errors import BadInput, NotFound
+from unthrottle.incident import Incident
 from unthrottle.plan import before_and_after
+from unthrottle.report import shell
 from unthrottle.slack_grammar import Pause, Resume, Snooze
 
 RECENT = 50
@@ -24,29 +28,63 @@ _NAMED = re.compile(r"(INC-[0-9A-Z]{1,40})(?::([0-9]{1,9}))?", re.ASCII)
 
 
 def listed(stack: str | None, region: str | None, profile: str | None, *, as_json: bool) -> Exit:
-    """List the newest incidents. Returns NEEDS_ACTION while one waits for a person."""
+    """List the open incidents, then the newest of the others. Returns NEEDS_ACTION while any open one waits for a person."""
     found = find(stack, region, profile, reads_only=True)
-    recent = found.incidents.recent(RECENT)
-    paused = found.incidents.ledger(found.session.identity.account, found.session.region, (), found.session.now)
-    until = paused.paused_until if paused.paused_until and paused.paused_until > found.session.now else None
+    with its_table(found):
+        still_open = found.incidents.open_incidents()[::-1]
+        newest = found.incidents.recent(RECENT + 1)
+    has_more = len(newest) > RECENT
+    known = {one.id for one in still_open}
+    shown = [*still_open, *(one for one in newest[:RECENT] if one.id not in known)]
+    until = paused_until(found)
     if as_json:
         show_json(
             {
                 "version": 1,
                 "mode": found.settings.mode.value,
                 "paused_until": until.isoformat() if until else None,
-                "incidents": [_summary(one) for one in recent],
+                "incidents": [summary(one) for one in shown],
+                "has_more": has_more,
             }
         )
     else:
-        pause = f", paused until {until:%Y-%m-%d %H:%M} UTC" if until else ""
-        lines = [(f"Mode {found.settings.mode.value}{pause}. {len(recent)} incidents, newest first.", "bold")]
-        lines.extend((_line(one), "" if one.is_open else "dim") for one in recent)
+        pause = f", paused {in_words(until, found)}" if until else ""
+        number = "1 incident" if len(shown) == 1 else f"{len(shown)} incidents"
+        more = f"; of the others the newest {RECENT} of more" if has_more else ""
+        words = f"Mode {found.settings.mode.value}{pause}. {number}, the open ones first, then newest first{more}."
+        lines = [(words, "bold"), *((line(one), "" if one.is_open else "dim") for one in shown)]
         show(lines)
-    return Exit.NEEDS_ACTION if any(one.is_open and one.question is not None for one in recent) else Exit.FINE
+    return Exit.NEEDS_ACTION if any(one.question is not None for one in still_open) else Exit.FINE
 
 
-def _summary(one: Incident) -> dict[str, Any]:
+@contextmanager
+def its_table(found: Found) -> Iterator[None]:
+    """Say of a table that is not there what is lost, and where to look. Raises NotFound."""
+    try:
+        yield
+    except NotFound as error:
+        raise NotFound(
+            f"There is no incidents table {found.table[:100]} in account {found.session.identity.account}, "
+            f"{found.session.region}: what is in force is not known. Nothing was changed. Check --region and "
+            "UNTHROTTLE_INCIDENTS_TABLE; if it was deleted, restore it from a backup.",
+            code=error.code,
+        ) from error
+
+
+def paused_until(found: Found) -> datetime | None:
+    """Return until when all changes are paused; None: they are not."""
+    account, now = found.session.identity.account, found.session.now
+    until = found.incidents.ledger(account, found.session.region, (), now).paused_until
+    return until if until is not None and until > now else None
+
+
+def in_words(until: datetime, found: Found) -> str:
+    """Say when a pause ends, for who reads it at a terminal."""
+    return pause_ends(until, found.session.now).replace("/unthrottle", "unthrottle")
+
+
+def summary(one: Incident) -> dict[str, Any]:
+    """Return the row of an incident as --json prints it."""
     return {
         "id": one.id,
         "opened_at": one.opened_at.isoformat(),
@@ -63,7 +101,8 @@ def _summary(one: Incident) -> dict[str, Any]:
     }
 
 
-def _line(one: Incident) -> str:
+def line(one: Incident) -> str:
+    """Tell an incident in one line."""
     cause = one.diagnosis.cause.value if one.diagnosis else "diagnosing"
     action = one.plan.action.value if one.plan else "no plan yet"
     state = "open" if one.is_open else "closed"
@@ -74,13 +113,13 @@ def _line(one: Incident) -> str:
 
 
 def told(stack: str | None, region: str | None, profile: str | None, incident_id: str, *, as_json: bool) -> Exit:
-    """Tell one incident, or print its whole record."""
+    """Tell one incident, or print its whole record. A version as in INC-X:7 is read over: there is one record."""
+    name, _ = _named(incident_id)
     found = find(stack, region, profile, reads_only=True)
-    incident = found.incidents.load(incident_id.strip().upper())
+    with its_table(found):
+        incident = found.incidents.load(name)
     if incident is None:
-        raise BadInput(
-            f"There is no incident {incident_id[:40]}. Nothing was changed. `unthrottle incidents` lists them."
-        )
+        raise BadInput(f"There is no incident {name}. Nothing was changed. `unthrottle incidents` lists them.")
     if as_json:
         show_json(to_json(incident))
     else:
@@ -89,8 +128,9 @@ def told(stack: str | None, region: str | None, profile: str | None, incident_id
 
 
 def _story(one: Incident) -> Iterator[tuple[str, str]]:
-    yield _line(one), "bold"
-    yield f"{one.fingerprint}; alarm {one.alarm_name}; {one.triggers} triggers; mode {one.mode.value}", "dim"
+    yield line(one), "bold"
+    triggers = "1 trigger" if one.triggers == 1 else f"{one.triggers} triggers"
+    yield f"{one.fingerprint}; alarm {one.alarm_name}; {triggers}; mode {one.mode.value}", "dim"
     if one.diagnosis:
         yield f"{one.diagnosis.cause.value}, {one.diagnosis.confidence.value} confidence", ""
         for finding in one.diagnosis.findings:
@@ -104,7 +144,7 @@ def _story(one: Incident) -> Iterator[tuple[str, str]]:
         for change in one.plan.changes:
             before, after = before_and_after(change)
             yield f"  {change.target}: {'unset' if before is None else before} -> {after}", "cyan"
-        for command in one.plan.way_back_commands:
+        for command in shell.aws(one, one.plan.way_back_commands):
             yield f"  way back: {command}", "cyan"
     if one.verdict:
         yield f"Verdict {one.verdict.decision.value}", ""
@@ -164,9 +204,9 @@ def _confirmed(found: Found, name: str) -> int | None:
 
 def snoozed(stack: str | None, region: str | None, profile: str | None, incident_id: str, duration: str | None) -> Exit:
     """Put an incident off. WRONG_INPUT when nobody is asked about it, or for a duration that is too long."""
-    length = span(duration) if duration else None
+    name, _ = _named(incident_id)
+    length = span(duration) if duration is not None else None
     found = find(stack, region, profile, reads_only=False)
-    name = incident_id.strip().upper()
     answer = found.control().carry_out(Snooze(incident_id=name, duration=length), found.person)
     if not answer.startswith("Taken"):
         raise BadInput(answer.replace("`/unthrottle status`", "`unthrottle incidents`"))
@@ -176,9 +216,11 @@ def snoozed(stack: str | None, region: str | None, profile: str | None, incident
 
 def paused(stack: str | None, region: str | None, profile: str | None, duration: str | None) -> Exit:
     """Stop new changes everywhere."""
-    length = span(duration) if duration else None
+    length = span(duration) if duration is not None else None
     found = find(stack, region, profile, reads_only=False)
     answer = found.control().carry_out(Pause(duration=length), found.person)
+    if not answer.startswith("Paused"):
+        raise BadInput(answer)
     show([(answer.replace("`/unthrottle resume`", "`unthrottle resume`"), "")])
     return Exit.FINE
 
@@ -188,35 +230,3 @@ def resumed(stack: str | None, region: str | None, profile: str | None) -> Exit:
     found = find(stack, region, profile, reads_only=False)
     show([(found.control().carry_out(Resume(), found.person), "")])
     return Exit.FINE
-
-
-def uninstall_check(stack: str | None, region: str | None, profile: str | None, *, asks_back: bool = False) -> Exit:
-    """Say which changes are still in force: without the stack nobody gives them back. With `asks_back` ask for each.
-
-    NEEDS_ACTION while any is in force, also when it was asked back just now: the workflow needs a minute or two.
-    """
-    found = find(stack, region, profile, reads_only=not asks_back)
-    held = [one for one in found.incidents.open_incidents() if one.status is Status.APPLIED]
-    if not held:
-        show([("No change of Unthrottle's is in force. The stack can be deleted; its incidents table stays.", "green")])
-        return Exit.FINE
-    lines = [(f"{len(held)} changes are in force; deleting the stack would leave them for ever:", "red")]
-    for one in held:
-        lines.append((f"  {_line(one)}", ""))
-        lines.extend(
-            (f"    by hand: {command}", "cyan") for command in (one.plan.way_back_commands if one.plan else ())
-        )
-    if asks_back:
-        control = found.control()
-        lines.append((control.carry_out(Pause(duration=None), found.person), ""))
-        for one in held:
-            refused = control.decide(one.id, None, "revert", found.person)
-            lines.append((f"  {one.id}: {refused or 'it is being given back.'}", "yellow" if refused else "green"))
-        lines.append(("Look again in a few minutes: when none is in force, delete the stack.", "bold"))
-    else:
-        words = (
-            "Have them given back with --give-back (it also stops new changes), or keep one with `unthrottle keep ID`."
-        )
-        lines.append((words, "bold"))
-    show(lines)
-    return Exit.NEEDS_ACTION

@@ -1,7 +1,7 @@
 """The `unthrottle` command: which subcommands there are, and with which exit code each way of ending ends.
 
-0 fine, nothing to do; 1 wrong usage or input; 2 something failed; 3 it would act or needs a person. The sandbox is
-imported by the commands that need it only.
+0 fine, nothing to do; 1 wrong usage or input; 2 something failed; 3 it would act or needs a person; 130 stopped by Ctrl-C.
+The sandbox is imported by the commands that need it only.
 """
 
 import sys
@@ -37,6 +37,9 @@ commands = typer.Typer(
 )
 
 
+_INTERRUPTED = 130
+"""What a shell expects of a program that Ctrl-C ended: 128 + SIGINT."""
+_CHANGES = frozenset({"approve", "reject", "revert", "keep", "snooze", "pause", "resume"})
 _ALLOW = "Use credentials that may do this (docs/audit.md lists what is needed), another --profile, or a role there with --role."
 _LOG_IN = "Log in (for example with `aws sso login`) and name a --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
 
@@ -141,11 +144,12 @@ def diagnose(
     """Say why one table or function is throttled, now or then, and what would be done. Reads only."""
     from cli.audits import Where  # noqa: PLC0415
     from cli.audits import diagnose as look  # noqa: PLC0415
+    from cli.session import named  # noqa: PLC0415
 
     where = Where(
         profile=profile, regions=(region,) if region else (), accounts=(account,) if account else (), role=role
     )
-    raise typer.Exit(look(where, resource, at, as_json=as_json, max_pool_share=max_pool_share))
+    raise typer.Exit(look(where, named(resource), at, as_json=as_json, max_pool_share=max_pool_share))
 
 
 @commands.command()
@@ -241,16 +245,21 @@ def doctor(
 @commands.command(name="uninstall-check")
 def uninstall_check(
     give_back: Annotated[
-        bool, typer.Option("--give-back", help="Stop new changes, and have every change that is in force given back.")
+        bool,
+        typer.Option(
+            "--give-back",
+            help="Stop new changes, have every change that is or may be in force given back, and reject what waits.",
+        ),
     ] = False,
+    as_json: JsonOption = False,
     stack: StackOption = None,
     region: RegionOption = None,
     profile: ProfileOption = None,
 ) -> None:
-    """Say what must be given back before the stack is deleted. Reads only, unless --give-back is said."""
-    from cli.incidents import uninstall_check as check  # noqa: PLC0415
+    """Say what must end before the stack is deleted: each open incident. Reads only, unless --give-back is said."""
+    from cli.uninstall import uninstall_check as check  # noqa: PLC0415
 
-    raise typer.Exit(check(stack, region, profile, asks_back=give_back))
+    raise typer.Exit(check(stack, region, profile, asks_back=give_back, as_json=as_json))
 
 
 def _asked(error: typer.TyperException) -> str:
@@ -258,6 +267,15 @@ def _asked(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     name = context.info_name if context is not None and context.parent is not None else None
     return f"unthrottle {name}" if name else "unthrottle"
+
+
+def _stopped(arguments: Sequence[str]) -> int:
+    """Say what a person who stopped a command must know: what was sent to AWS or to the workflow is not taken back."""
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    may_have_sent = command in _CHANGES or "--give-back" in arguments
+    sent = " What was sent stands: `unthrottle incidents` shows it." if may_have_sent else ""
+    print(f"Stopped.{sent}", file=sys.stderr)
+    return _INTERRUPTED
 
 
 def app(arguments: Sequence[str] | None = None) -> None:
@@ -275,9 +293,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if words:
             print(f"{words}\nRun `{_asked(error)} --help` for what there is.", file=sys.stderr)
         return Exit.WRONG_INPUT
-    except typer.Abort:
-        print("Stopped.", file=sys.stderr)
-        return Exit.FAILED
+    except (typer.Abort, KeyboardInterrupt):
+        return _stopped(sys.argv[1:] if arguments is None else arguments)
     except BadInput as error:
         print(error, file=sys.stderr)
         return Exit.WRONG_INPUT
@@ -292,6 +309,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except UnthrottleError as error:
         print(error, file=sys.stderr)
         return Exit.FAILED
+    if result == _INTERRUPTED:  # how Typer ends a command that Ctrl-C stopped
+        return _stopped(sys.argv[1:] if arguments is None else arguments)
     return result if isinstance(result, int) else Exit.FINE
 
 

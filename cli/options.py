@@ -5,9 +5,12 @@ from typing import Annotated
 import typer
 
 ProfileOption = Annotated[str | None, typer.Option(help="AWS profile; else boto3's default credentials.")]
-RegionOption = Annotated[str | None, typer.Option(help="AWS Region; else that of the profile or the environment.")]
+RegionOption = Annotated[
+    str | None, typer.Option(help="AWS Region; else AWS_REGION, AWS_DEFAULT_REGION, or the profile's.")
+]
 RegionsOption = Annotated[
-    list[str] | None, typer.Option(help="AWS Region, repeatable; else that of the profile or the environment.")
+    list[str] | None,
+    typer.Option(help="AWS Region, repeatable; else AWS_REGION, AWS_DEFAULT_REGION, or the profile's."),
 ]
 AccountsOption = Annotated[
     list[str] | None, typer.Option(help="Account to look at, repeatable, through --role; else that of the credentials.")
@@ -21,7 +24,8 @@ ShareOption = Annotated[
     typer.Option(help="MaxPoolShare: percent of the pool one function may keep; else the variable, else 25."),
 ]
 StackOption = Annotated[
-    str | None, typer.Option(envvar="UNTHROTTLE_STACK", help="The deployment's CloudFormation stack.")
+    str | None,
+    typer.Option(envvar="UNTHROTTLE_STACK", help="The deployment's CloudFormation stack; --region is where it is."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from unthrottle.adapters.access import Access
+from unthrottle.adapters.accounts import observer
 from unthrottle.adapters.clock import SystemClock
-from unthrottle.adapters.laptop import Identity, PersonalClients, identify, observer, with_role
+from unthrottle.adapters.laptop import Identity, PersonalClients, identify, with_role
 from unthrottle.adapters.survey import AwsSurvey
 from unthrottle.errors import BadInput
 from unthrottle.ports import Observer
 
+_RESOURCE = re.compile(
+    r"(?:arn:[a-z0-9-]+:(?:dynamodb|lambda):[a-z0-9-]*:[0-9]{12}:)?(?:[0-9]{12}:)?(?:table/|function[:/])?"
+    r"[A-Za-z0-9_.-]{1,255}(?:/index/[A-Za-z0-9_.-]{1,255})?(?::[A-Za-z0-9$_-]{1,129})?",
+    re.ASCII,
+)
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -79,6 +85,17 @@ class Session:
                 external_id=os.environ.get("UNTHROTTLE_EXTERNAL_ID") or None,
             )
         return Place(account=account, region=region, observer=observer(access), survey=AwsSurvey(access))
+
+
+def named(resource: str) -> str:
+    """Return what names a table or a function, in any form that is understood. Raises BadInput for all else."""
+    found = resource.strip()
+    if _RESOURCE.fullmatch(found) is None:
+        raise BadInput(
+            f"{resource[:60]!r} is no name of a table or function. Nothing was sent. Write a name, table/NAME/index/NAME, an "
+            "ARN of a table or function, or `pool`."
+        )
+    return found
 
 
 def moment(text: str, now: datetime) -> datetime:

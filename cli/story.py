@@ -54,7 +54,8 @@ def lines(document: Document) -> Iterator[tuple[str, str]]:
 
 def _incident(incident: Document) -> Iterator[tuple[str, str]]:
     closed = "still open" if incident["closed_minute"] is None else f"closed at minute {incident['closed_minute']}"
-    yield f"{incident['id']}  {incident['fingerprint']}, {closed}, {incident['triggers']} triggers", "bold"
+    triggers = f"{incident['triggers']} {'trigger' if incident['triggers'] == 1 else 'triggers'}"
+    yield f"{incident['id']}  {incident['fingerprint']}, {closed}, {triggers}", "bold"
     about = f"cause {incident['cause'] or 'not known'}"
     if incident["confidence"]:
         about += f" ({incident['confidence']} confidence)"

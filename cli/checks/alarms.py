@@ -1,11 +1,13 @@
 """Does any alarm reach intake? Reads only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cli.checks.check import ANEW, Check
 from cli.deployment import Found
+from unthrottle.adapters.accounts import observer
 from unthrottle.adapters.own_setup import OwnSetUp, RuleFacts
 from unthrottle.adapters.survey import AwsSurvey
+from unthrottle.audit.inventory import AlarmFacts
 from unthrottle.audit.rings import scopes_of
 from unthrottle.errors import NotFound
 
@@ -14,6 +16,11 @@ RULES = {
     "IntakeFunctionContributorStateChange": "a second throttled table of an alarm that rings already is not heard",
 }
 """The template's rules that bring alarms to intake, by logical id, and what is lost without them."""
+
+EARLY_WARNING = "LambdaConcurrencyAlarm"
+"""The template's alarm that rings before anybody is throttled, by logical id."""
+USUAL_PERCENT = 80
+"""Of the account's limit: where the template's description puts the early warning."""
 
 
 def alarms(found: Found) -> Iterator[Check]:
@@ -33,11 +40,11 @@ def alarms(found: Found) -> Iterator[Check]:
         else "No alarm watches Lambda or DynamoDB for throttles, so nothing is ever heard. Deploy with the Alarm… parameters "
         "true.",
     )
-    yield from _own_alarms(found, {one.name for one in alarms})
+    yield from _own_alarms(found, {one.name: one for one in alarms})
 
 
-def _own_alarms(found: Found, there: set[str]) -> Iterator[Check]:
-    """Look for the stack's own alarms, and for the rules that bring any alarm to intake."""
+def _own_alarms(found: Found, there: Mapping[str, AlarmFacts]) -> Iterator[Check]:
+    """Look for the stack's own alarms, for the rules that bring any alarm to intake, and whether the early one is early."""
     if found.stack is None:
         return
     own, stack = OwnSetUp(found.session.access), str(found.stack.get("StackName", ""))
@@ -61,6 +68,25 @@ def _own_alarms(found: Found, there: set[str]) -> Iterator[Check]:
         name="rules",
         state="broken" if problems else "ok",
         text=" ".join(problems) or "The rules that bring alarms to intake are there and enabled.",
+    )
+    warning = there.get(resources.get(EARLY_WARNING, ("", ""))[1])
+    if warning is not None and warning.threshold is not None:
+        yield _early_warning(found, warning.threshold)
+
+
+def _early_warning(found: Found, threshold: float) -> Check:
+    """Compare with the account's limit: a small or new account has 10 or 50, and the default is for 1,000."""
+    limit = observer(found.session.access).functions.account().limit
+    is_early = threshold < limit
+    words = f"comes at {threshold:,.0f} concurrent executions; the account's limit is {limit:,}."
+    advice = (
+        f" So it never comes before functions are throttled: deploy with ConcurrencyAlarmThreshold "
+        f"{max(1, limit * USUAL_PERCENT // 100)}, or ask AWS for a higher limit."
+    )
+    return Check(
+        name="early warning",
+        state="ok" if is_early else "look",
+        text=f"It {words}" + ("" if is_early else advice),
     )
 
 

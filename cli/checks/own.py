@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from cli.checks.check import ANEW, Check
 from cli.deployment import Found
-from unthrottle.adapters.laptop import observer
+from unthrottle.adapters.accounts import observer
 from unthrottle.adapters.own_setup import OwnSetUp
 from unthrottle.adapters.survey import AwsSurvey
+from unthrottle.brief import pause_ends
 from unthrottle.errors import NotFound
 from unthrottle.settings import Mode
 
@@ -98,7 +99,8 @@ def _incidents(found: Found) -> Iterator[Check]:
     account, now = found.session.identity.account, found.session.now
     ledger = found.incidents.ledger(account, found.session.region, (), now)
     if ledger.paused_until is not None and ledger.paused_until > now:
-        words = f"Paused until {ledger.paused_until:%Y-%m-%d %H:%M} UTC; `unthrottle resume` ends that."
+        ends = pause_ends(ledger.paused_until, now).replace("/unthrottle", "unthrottle")
+        words = f"Paused {ends}." if "resume" in ends else f"Paused {ends}; `unthrottle resume` ends that."
         yield Check(name="pause", state="look", text=words)
     budget = found.settings.max_actions_per_hour
     spent = len(ledger.acted)

@@ -11,6 +11,7 @@ import boto3
 import pytest
 
 from sandbox.aws.calls import Answer, Request, Respond
+from sandbox.state_table import make_state_table
 from tests.audit.world import ACCOUNT, NOW, REGION, AuditWorld, audit_world
 from unthrottle.adapters.access import Access, Clients
 from unthrottle.adapters.incidents_table import IncidentsTable
@@ -90,12 +91,7 @@ WORKFLOW_ROLE = f"arn:aws:iam::{ACCOUNT}:role/unthrottle-respond"
 @contextmanager
 def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     with audit_world(monkeypatch) as world:
-        boto3.client("dynamodb", REGION).create_table(
-            TableName="incidents",
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        )
+        make_state_table(boto3.client("dynamodb", REGION))
         world.stacks[STACK] = {
             "StackName": STACK,
             "StackStatus": "UPDATE_COMPLETE",

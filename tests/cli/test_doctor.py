@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
+from cli.checks.alarms import EARLY_WARNING
 from cli.checks.alarms import RULES as LOOKED_FOR
 from cli.main import run
 from sandbox.aws.calls import Fault, Request, Respond
@@ -31,6 +32,7 @@ class SetUp:
     capsys: pytest.CaptureFixture[str]
     alarms: list[str]
     subscribed: dict[str, str]
+    thresholds: dict[str, float]
 
     def parameter(self, name: str, value: str) -> None:
         rows = self.deployed.world.stacks[STACK]["Parameters"]
@@ -67,6 +69,7 @@ def sound(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
             sns = boto3.client("sns", REGION)
             topic = sns.create_topic(Name="pager")["TopicArn"]
             alarms, subscribed = [ALARM], {topic: "1"}
+            thresholds: dict[str, float] = {}
 
             def described(request: Request) -> Respond | None:
                 if request.call == "sns.GetTopicAttributes" and request.parameters["TopicArn"] in subscribed:
@@ -75,8 +78,8 @@ def sound(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
                     return Respond(parsed={"Attributes": {"SubscriptionsConfirmed": confirmed}})
                 if request.call != "cloudwatch.DescribeAlarms":
                     return None
-                facts = {"Namespace": "AWS/Lambda", "MetricName": "Throttles", "Threshold": 0.0}
-                rows = [{"AlarmName": name, **facts} for name in alarms]
+                facts = {"Namespace": "AWS/Lambda", "MetricName": "Throttles"}
+                rows = [{"AlarmName": name, **facts, "Threshold": thresholds.get(name, 0.0)} for name in alarms]
                 return Respond(parsed={"MetricAlarms": rows, "CompositeAlarms": []})
 
             deployed.world.gate.handlers.insert(0, described)
@@ -89,6 +92,7 @@ def sound(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
                 capsys=capsys,
                 alarms=alarms,
                 subscribed=subscribed,
+                thresholds=thresholds,
             )
             for name, value in (
                 ("SlackSecretArn", secret),
@@ -303,8 +307,31 @@ def test_alarms_that_are_missing(sound: SetUp) -> None:
     assert "so nothing is ever heard" in sound.wrong()["alarms"][1]
 
 
-def test_the_rules_looked_for_are_those_of_the_template() -> None:
+@pytest.mark.parametrize(
+    ("threshold", "limit", "state"),
+    [
+        pytest.param(800, 1000, "ok", id="the default in a usual account"),
+        pytest.param(800, 50, "look", id="the default in a small account"),
+        pytest.param(50, 50, "look", id="only when the pool is full"),
+        pytest.param(49, 50, "ok", id="just before"),
+    ],
+)
+def test_an_early_warning_that_could_only_come_too_late(sound: SetUp, threshold: int, limit: int, state: str) -> None:
+    sound.alarms.append("unthrottle-lambda-concurrency")
+    sound.thresholds["unthrottle-lambda-concurrency"] = float(threshold)
+    resources = sound.deployed.world.resources[STACK]
+    resources[EARLY_WARNING] = ("AWS::CloudWatch::Alarm", "unthrottle-lambda-concurrency")
+    sound.deployed.world.account.concurrency_limit = limit
+    found = sound.examined(3 if state == "look" else 0)["early warning"]
+    assert found["state"] == state
+    assert ("ConcurrencyAlarmThreshold 40," in found["text"]) is (state == "look")
+    assert f"the account's limit is {limit:,}." in found["text"]
+
+
+def test_the_rules_and_the_alarm_looked_for_are_those_of_the_template() -> None:
     template = (Path(__file__).parents[2] / "template.yaml").read_text(encoding="utf-8")
+    warning = template.split(f"\n  {EARLY_WARNING}:\n")[1].split("\n\n")[0]
+    assert "Threshold: !Ref ConcurrencyAlarmThreshold" in warning
     intake = template.split("\n  IntakeFunction:\n")[1].split("\n  RespondFunction:\n")[0]
     for logical in LOOKED_FOR:  # SAM names an event's rule after its function and itself
         event = intake.split(f"\n        {logical.removeprefix('IntakeFunction')}:\n")[1]

@@ -19,7 +19,13 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[AuditWorld]:
 COMMANDS = [pytest.param(["audit"], id="audit"), pytest.param(["diagnose", "orders"], id="diagnose")]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+_OF_A_STACK = [
+    pytest.param([*words, "--stack", "unthrottle"], id=words[0])
+    for words in (["doctor"], ["incidents"], ["uninstall-check", "--give-back"], ["approve", "INC-0:1"])
+]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *_OF_A_STACK])
 def test_without_credentials(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +94,47 @@ def test_without_a_region(
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     assert run(["audit"]) == 1
     assert "No AWS Region is set. Nothing was sent. Name one with --region" in capsys.readouterr().err
+
+
+def test_the_region_of_aws_region_counts_which_boto3_does_not_know(
+    world: AuditWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    assert run(["incidents", "--stack", "unthrotle"]) == 2
+    assert "There is no stack unthrotle in account 111122223333, eu-central-1." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "resource", ["", " ", "arn:aws:sqs:eu-west-1:111122223333:orders", "two words", "table/", "arn:aws:lambda"]
+)
+def test_what_can_name_nothing_is_sent_nowhere(
+    resource: str, world: AuditWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["diagnose", resource]) == 1
+    assert f"{resource!r} is no name of a table or function. Nothing was sent." in capsys.readouterr().err
+    assert world.gate.calls == []
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["approve", "INC-TEST:1"], "Stopped. What was sent stands: `unthrottle incidents` shows it.\n"),
+        (["uninstall-check", "--give-back"], "Stopped. What was sent stands: `unthrottle incidents` shows it.\n"),
+        (["uninstall-check"], "Stopped.\n"),
+        (["incidents"], "Stopped.\n"),
+    ],
+    ids=["changes", "gives back", "only looks", "lists"],
+)
+def test_who_stops_a_command_is_told_that_what_was_sent_stands(
+    command: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cli.deployment.Session", interrupted)
+    assert run([*command, "--stack", "unthrottle"]) == 130
+    assert capsys.readouterr().err.strip() == said.strip()
 
 
 def test_with_a_profile_that_does_not_exist(world: AuditWorld, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,11 +3,12 @@
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from cli.main import run
-from tests.audit.world import ACCOUNT, REGION
+from tests.audit.world import ACCOUNT, NOW, REGION
 from tests.cli.deployed import RESPOND, STACK, Deployed, deployment
 from unthrottle.incident import Status
 
@@ -125,12 +126,35 @@ def test_incidents_are_listed_and_one_that_waits_needs_a_person(
     assert (row["id"], row["waits_for"], row["cause"]) == ("INC-TEST0001", "approval", "pool-hog")
 
 
+def test_an_old_incident_that_waits_is_listed_first_and_needs_a_person_however_many_came_since(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.incidents.RECENT", 2)  # of the 50, each of which takes its time to be written
+    old = deployed.incidents.load(deployed.open("approval"))
+    assert old is not None
+    for number in range(3):
+        later = replace(
+            old, id=f"INC-LATE{number:04}", fingerprint=f"f{number}", question=None, version=0, opened_at=NOW
+        )
+        deployed.incidents.open_or_join(later, f"later {number}")
+        deployed.incidents.close(replace(later, closed_at=NOW))
+    assert run(["incidents", "--stack", STACK]) == 3
+    words, first, *others = capsys.readouterr().out.splitlines()
+    assert words.endswith("the open ones first, then newest first; of the others the newest 2 of more.")
+    assert first.startswith("INC-TEST0001")
+    assert [one.split()[0] for one in others] == ["INC-LATE0002", "INC-LATE0001"]
+    assert run(["incidents", "--stack", STACK, "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["has_more"] is True
+
+
 def test_one_incident_is_told_and_its_record_exported(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
     deployed.open(None)
     assert run(["incidents", "INC-TEST0001", "--stack", STACK]) == 0
     told = capsys.readouterr().out
     assert "batch held 900 executions." in told
     assert "batch: unset -> 250" in told
+    assert f"way back: aws lambda delete-function-concurrency --function-name batch --region {REGION}" in told
+    assert "1 trigger;" in told
     assert run(["incidents", "INC-TEST0001", "--export", "--stack", STACK]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["plan"]["changes"][0]["after"] == 250
@@ -148,6 +172,43 @@ def test_looking_at_incidents_writes_nothing(deployed: Deployed, capsys: pytest.
     assert not {call for call in sent if call.split(".")[1].startswith(("Put", "Update", "Delete", "Transact", "Send"))}
 
 
+def test_what_is_no_incidents_name_is_said_before_anything_is_sent(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = len(deployed.world.gate.calls)
+    for verb in ("incidents", "snooze", "revert"):
+        for named in ("", "  ", "INC-", "INC-TEST0001:1:2", "INC-ÄÖ", "../x"):
+            assert run([verb, named, "--stack", STACK]) == 1
+            assert f"{named!r} names no incident. Nothing was changed." in capsys.readouterr().err
+    assert len(deployed.world.gate.calls) == before
+
+
+def test_an_incident_is_told_by_the_name_and_version_that_were_shown(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deployed.open("approval")
+    assert run(["incidents", "INC-TEST0001:1", "--stack", STACK]) == 3
+    assert "batch held 900 executions." in capsys.readouterr().out
+
+
+def test_a_duration_that_a_script_left_empty_is_no_pause_without_end(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["pause", "", "--stack", STACK]) == 1
+    assert "'' is no duration" in capsys.readouterr().err
+    run(["incidents", "--stack", STACK])
+    assert "paused" not in capsys.readouterr().out
+
+
+def test_a_pause_without_an_end_is_told_as_one(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["pause", "--stack", STACK])
+    capsys.readouterr()
+    run(["incidents", "--stack", STACK])
+    assert "paused until somebody says `unthrottle resume`." in capsys.readouterr().out
+    run(["doctor", "--stack", STACK])
+    assert "pause: Paused until somebody says `unthrottle resume`.\n" in capsys.readouterr().out
+
+
 def test_a_pause_holds_until_it_is_over_or_resumed(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pause", "2h", "--stack", STACK]) == 0
     assert "Paused until 2026-08-24 12:00 UTC" in capsys.readouterr().out
@@ -159,6 +220,9 @@ def test_a_pause_holds_until_it_is_over_or_resumed(deployed: Deployed, capsys: p
     assert "paused" not in capsys.readouterr().out
     assert run(["pause", "soon", "--stack", STACK]) == 1
     assert "'soon' is no duration" in capsys.readouterr().err
+    assert run(["pause", "999h", "--stack", STACK]) == 0
+    assert run(["pause", "6w", "--stack", STACK]) == 1
+    assert "The longest pause that ends by itself is 999h. Nothing was changed." in capsys.readouterr().err
 
 
 def test_variables_name_a_deployment_too(
@@ -186,7 +250,7 @@ def test_a_stack_must_not_be_deleted_while_a_change_is_in_force(
     deployed.open("lease", status=Status.APPLIED)
     assert run(["uninstall-check", "--stack", STACK]) == 3
     told = capsys.readouterr().out
-    assert "1 changes are in force" in told
+    assert "1 change is in force; deleting the stack would leave it for ever" in told
     assert "by hand: aws lambda delete-function-concurrency --function-name batch" in told
 
 

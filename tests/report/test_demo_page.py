@@ -1,14 +1,17 @@
 """The demo's page shows the thread as Slack does, needs no network, and nothing in a name becomes markup of the page."""
 
+import io
 import re
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from sandbox.demo.drawing import Curve, Mark, chart
 from sandbox.demo.slack_html import STYLE, thread_html
-from tests.report.samples import SAMPLES, pool_hog, steps_of
+from sandbox.demo.story import Told, before_and_after
+from tests.report.samples import OPENED, SAMPLES, pool_hog, steps_of
 from tests.report.told import tell
 from unthrottle.report.moments import Message, Step
 
@@ -129,3 +132,16 @@ def test_what_is_drawn_is_also_said_for_those_who_cannot_see_it() -> None:
 
 def test_the_head_of_a_real_incident_names_its_incident() -> None:
     assert pool_hog().id in drawn("pool-hog", Step.RECOVERED)
+
+
+def test_how_many_functions_are_throttled_is_not_told_as_how_many_victims() -> None:
+    """The cause is throttled as well, by its cap."""
+    out = io.StringIO()
+    minute = {"minute": 9, "lambda_throttles": 812, "throttled_functions": 29, "throttled_tables": 0}
+    told = Told(title="", outcome={}, start=OPENED, minutes=[minute])
+    before_and_after(Console(file=out, width=200), told, 9, "lambda")
+    assert [line.split() for line in out.getvalue().splitlines()[1:]] == [
+        ["minute", "9"],
+        ["count", "812"],
+        ["functions", "29"],
+    ]

@@ -4,27 +4,20 @@ The plans are those the bot makes. Write the texts anew after a change on purpos
 ``REWRITE_GOLDENS=1 pytest tests/report/test_each_cause_and_action.py``.
 """
 
-import os
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from tests.report import samples
-from tests.report.told import objections, tell
+from tests.report.reviewed import GOLDEN, in_a_terminal, same
 from unthrottle.actions.planning import make_plan
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding
 from unthrottle.incident import Incident
 from unthrottle.plan import Action
 from unthrottle.report.moments import Step
 from unthrottle.report.page import page
-from unthrottle.report.terminal import thread_as_text
 from unthrottle.settings import Settings
 from unthrottle.subjects import FunctionSubject
-
-_GOLDEN = Path(__file__).parent / "golden"
-_REWRITE = os.environ.get("REWRITE_GOLDENS") == "1"
 
 CHANGED = {
     Cause.POOL_HOG: samples.pool_hog,
@@ -158,37 +151,15 @@ def of_action(action: Action) -> Incident:
             return of_cause(Cause.ALREADY_OVER)
 
 
-def _told(incident: Incident, steps: Sequence[Step]) -> str:
-    parts: list[str] = []
-    for step in steps:
-        head, reply = tell(incident, step)
-        assert objections(head) == []
-        assert objections(reply) == []
-        thread = [
-            {"ts": "1", "text": head.text, "blocks": list(head.blocks)},
-            {"ts": "2", "thread_ts": "1", "text": reply.text, "blocks": list(reply.blocks)},
-        ]
-        parts.append(f"==== {step}\n{thread_as_text(thread)}\n")
-    return "\n".join(parts)
-
-
-def _same(name: str, found: str) -> None:
-    path = _GOLDEN / name
-    if _REWRITE:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(found, encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8"), f"{name} differs; see the top of this file"
-
-
 @pytest.mark.parametrize("cause", Cause)
 def test_each_cause_is_told_as_reviewed(cause: Cause) -> None:
     """Every state an incident of this cause can come to, and the page; within Slack's limits, also without charts and tables."""
     incident = of_cause(cause)
     assert incident.plan is not None
     if cause is Cause.SWITCHED_OFF:
-        assert "esolved itself" not in _told(incident, (LAST[incident.plan.action],))
+        assert "esolved itself" not in in_a_terminal(incident, (LAST[incident.plan.action],))
     subject, text = page(incident, incident.plan.why)
-    _same(f"causes/{cause}.txt", f"{_told(incident, states_of(incident))}\n==== page\n{subject}\n\n{text}\n")
+    same(f"causes/{cause}.txt", f"{in_a_terminal(incident, states_of(incident))}\n==== page\n{subject}\n\n{text}\n")
 
 
 @pytest.mark.parametrize("action", Action)
@@ -198,10 +169,10 @@ def test_each_action_is_told_as_reviewed(action: Action) -> None:
     assert incident.plan is not None
     assert incident.plan.action is action
     steps = states_of(incident) if incident.plan.changes else (Step.WOULD, *states_of(incident))
-    _same(f"actions/{action}.txt", f"{_told(incident, steps)}")
+    same(f"actions/{action}.txt", f"{in_a_terminal(incident, steps)}")
 
 
 def test_no_cause_and_no_action_is_told_in_the_words_of_another() -> None:
-    causes = {(_GOLDEN / f"causes/{cause}.txt").read_text(encoding="utf-8") for cause in Cause}
-    actions = {(_GOLDEN / f"actions/{action}.txt").read_text(encoding="utf-8") for action in Action}
+    causes = {(GOLDEN / f"causes/{cause}.txt").read_text(encoding="utf-8") for cause in Cause}
+    actions = {(GOLDEN / f"actions/{action}.txt").read_text(encoding="utf-8") for action in Action}
     assert (len(causes), len(actions)) == (17, 8)

@@ -4,26 +4,15 @@ Write them anew after a change on purpose: ``REWRITE_GOLDENS=1 pytest tests/repo
 """
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
+from tests.report.reviewed import in_a_terminal, same
 from tests.report.samples import SAMPLES, at_step, steps_of
 from tests.report.told import tell
 from unthrottle.report.moments import Message, Step
 from unthrottle.report.page import page
-from unthrottle.report.terminal import incident_story, thread_as_text
-
-_GOLDEN = Path(__file__).parent / "golden"
-_REWRITE = os.environ.get("REWRITE_GOLDENS") == "1"
-
-
-def _same(name: str, found: str) -> None:
-    path = _GOLDEN / name
-    if _REWRITE:
-        path.write_text(found, encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8"), f"{name} differs; see the top of this file"
+from unthrottle.report.terminal import incident_story
 
 
 def _by_line(told: Message) -> str:
@@ -41,20 +30,13 @@ def test_every_step_is_told_as_reviewed(sample: str) -> None:
         parts.append(f'"{step.value}": {{\n  "head": {_by_line(head)},\n  "thread": {_by_line(thread)}}}')
     document = "{\n" + ",\n".join(parts) + "\n}\n"
     assert list(json.loads(document)) == [step.value for step in steps_of(SAMPLES[sample]())]
-    _same(f"{sample}.json", document)
+    same(f"{sample}.json", document)
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_every_step_reads_in_a_terminal_as_reviewed(sample: str) -> None:
-    parts: list[str] = []
-    for step in steps_of(SAMPLES[sample]()):
-        head, reply = tell(SAMPLES[sample](), step)
-        thread = [
-            {"ts": "1", "text": head.text, "blocks": list(head.blocks)},
-            {"ts": "2", "thread_ts": "1", "text": reply.text, "blocks": list(reply.blocks)},
-        ]
-        parts.append(f"==== {step}\n{thread_as_text(thread)}\n")
-    _same(f"{sample}.txt", "\n".join(parts))
+    incident = SAMPLES[sample]()
+    same(f"{sample}.txt", in_a_terminal(incident, steps_of(incident)))
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -62,4 +44,4 @@ def test_page_and_story_are_as_reviewed(sample: str) -> None:
     incident = at_step(SAMPLES[sample](), Step.ESCALATED)
     subject, text = page(incident, "It did not recover within 10 minutes.")
     story = incident_story(incident.told(incident.opened_at, "incident.opened", "by an alarm"))
-    _same(f"{sample}.page.txt", f"{subject}\n\n{text}\n==== story\n{story}\n")
+    same(f"{sample}.page.txt", f"{subject}\n\n{text}\n==== story\n{story}\n")

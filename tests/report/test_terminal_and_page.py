@@ -33,7 +33,10 @@ def test_a_chart_becomes_bars_and_buttons_keep_their_names() -> None:
 def test_commands_are_not_wrapped_so_that_they_can_be_copied() -> None:
     _, reply = tell(pool_hog(), Step.WOULD)
     shown = thread_as_text([{"text": reply.text, "blocks": list(reply.blocks)}]).split("\n")
-    assert any(line.strip().startswith("aws lambda put") and line.endswith("executions 250") for line in shown)
+    assert any(
+        line.strip().startswith("aws lambda put") and line.endswith("executions 250 --region eu-west-1")
+        for line in shown
+    )
 
 
 def test_a_page_says_what_to_do_and_what_was_found() -> None:

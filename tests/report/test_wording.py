@@ -224,7 +224,7 @@ def test_a_change_that_stays_after_recovery_does_not_make_the_head_forget_the_re
 
 def test_what_resolved_itself_is_told_in_the_past_even_without_a_time_in_the_record() -> None:
     incident = pool_hog().told(OPENED + timedelta(minutes=9), "verification.done")
-    assert "28 functions throttled from 04:33 to 04:42" in header(incident, Step.OVER)
+    assert "28 functions throttled (alarm 04:33, recovered by 04:42)" in header(incident, Step.OVER)
 
 
 def test_who_decided_is_named_in_slacks_own_way() -> None:

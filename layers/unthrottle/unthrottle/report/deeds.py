@@ -8,7 +8,7 @@ from typing import Literal
 
 from unthrottle.evidence.pool import SourceKind
 from unthrottle.evidence.table import Capacity
-from unthrottle.incident import Incident, Status
+from unthrottle.incident import Incident, Outcome, Status
 from unthrottle.plan import (
     CancelBackfill,
     CapConcurrency,
@@ -138,7 +138,9 @@ def way_back(incident: Incident, voice: Voice) -> str:
     if incident.status in {Status.REVERTED, Status.KEPT}:
         return ""
     if incident.lease_until and incident.applied:
-        return f"Given back at {clock(incident.lease_until, incident.opened_at)}; renewed while the pressure persists."
+        anew = " (the lease is counted anew from the recovery)" if incident.outcome is Outcome.NONE else ""
+        until = clock(incident.lease_until, incident.opened_at)
+        return f"Given back at {until}{anew}; renewed while the pressure persists."
     if incident.plan.lease_minutes:
         goes = "Would go" if is_dry_run(incident) or incident.status is Status.WOULD_APPLY else "Goes"
         return f"{goes} back after {duration(incident.plan.lease_minutes)}, unless the pressure persists."

@@ -18,7 +18,10 @@ from unthrottle.report.words import (
     duration,
     is_dry_run,
     is_left,
+    is_seen,
     listed,
+    since,
+    sufferers,
     suffering,
 )
 
@@ -79,7 +82,10 @@ def _opened(incident: Incident, voice: Voice) -> str:
     if incident.requested_by:
         return f"{voice.person(incident.requested_by)} asked for a look; finding out why"
     alarm = f"alarm {voice.name(incident.alarm_name, 120)}" if incident.alarm_name else "an alarm"
-    return f"{alarm} went off: {suffering(incident, voice)}; finding out why"
+    if incident.early_warning or is_seen(incident):
+        return f"{alarm} went off: {suffering(incident, voice)}; finding out why"
+    at = clock(since(incident), incident.opened_at)
+    return f"{alarm} went off at {at} for {sufferers(incident, voice)[0]}; finding out why"
 
 
 def _diagnosed(incident: Incident, voice: Voice) -> str:

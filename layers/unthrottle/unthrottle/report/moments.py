@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from unthrottle.incident import Incident, Outcome, Status
-from unthrottle.report import blocks, drawing, parts
+from unthrottle.report import blocks, drawing, parts, shell
 from unthrottle.report.blocks import Block
 from unthrottle.report.buttons import buttons
 from unthrottle.report.deeds import ends, way_back
@@ -71,9 +71,9 @@ def message(
         )
     shown = blocks.within_limits(
         first,
-        _told(incident, step, picture),
+        _told(incident, step, picture, said),
         buttons(incident) if with_buttons else [],
-        rest_is_at=SLACK.typed(f"unthrottle incidents {incident.id}"),
+        rest_is_at=SLACK.typed(shell.own(f"unthrottle incidents {incident.id}")),
     )
     return Message(
         text=blocks.message_text(f"{numbered} ({incident.id})"),
@@ -134,8 +134,8 @@ def _state_of(incident: Incident, step: Step) -> Step:
     return verified.get(incident.outcome, step)
 
 
-def _told(incident: Incident, step: Step, picture: Picture | None) -> list[Block]:
-    """Gather what a step shows under its line."""
+def _told(incident: Incident, step: Step, picture: Picture | None, said: str) -> list[Block]:
+    """Gather what a step shows under its line, which is *said*."""
     match step:
         case Step.DIAGNOSED:
             return [
@@ -170,10 +170,10 @@ def _told(incident: Incident, step: Step, picture: Picture | None) -> list[Block
             after = parts.how_to_revert(incident) if step is Step.RECOVERED and changes(incident) else []
             return [*parts.evidence(incident, picture), *parts.lasting(incident), *after]
         case _:
-            return _told_when_it_went_otherwise(incident, step, picture)
+            return _told_when_it_went_otherwise(incident, step, picture, said)
 
 
-def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Picture | None) -> list[Block]:
+def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Picture | None, said: str) -> list[Block]:
     match step:
         case Step.NOT_RECOVERED | Step.INCONCLUSIVE:
             return [
@@ -195,7 +195,7 @@ def _told_when_it_went_otherwise(incident: Incident, step: Step, picture: Pictur
         case Step.ESCALATED:
             found = parts.findings(incident)[:1]
             return [
-                *parts.effect(incident),
+                *parts.effect(incident, said),
                 *found,
                 *parts.follow_up(incident),
                 *parts.runners_up(incident),

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Iterable
 
 from unthrottle.incident import Incident
+from unthrottle.report import shell
 from unthrottle.report.deeds import ends, way_back
 from unthrottle.report.standing import first_line, headline
 from unthrottle.report.voice import PLAIN, cleaned, visible
-from unthrottle.report.words import changes, clock, confidence, since
+from unthrottle.report.words import changes, confidence, when
 
 _SUBJECT_ROOM = 100
 _TEXT_ROOM = 30_000  # SNS takes 256 KB; mail that nobody reads to the end helps nobody
@@ -57,20 +58,23 @@ def _lines(incident: Incident, detail: str) -> list[str]:
     if incident.verdict:
         lines += _under("The guard says", [f"{r.guardrail}: {PLAIN.text(r.text)}" for r in incident.verdict.reasons])
     if plan:
-        lines += _under("AWS calls" if incident.applied else "AWS calls, not made", _typed(plan.commands))
-        back = _typed(plan.way_back_commands) or list(filter(None, [way_back(incident, PLAIN)]))
+        lines += _under(
+            "AWS calls" if incident.applied else "AWS calls, not made", _typed(shell.aws(incident, plan.commands))
+        )
+        back = _typed(shell.aws(incident, plan.way_back_commands)) or list(filter(None, [way_back(incident, PLAIN)]))
         lines += _under("Their way back", back)
     if diagnosis:
-        lines += _under("See for yourself", _typed(f.check for f in diagnosis.findings if f.check))
+        checks = shell.aws(incident, (f.check for f in diagnosis.findings if f.check))
+        lines += _under("See for yourself", _typed(checks))
     account = f"account {cleaned(incident.account)}, {cleaned(incident.region)}"
     lines += _under(
         "Where",
         [
-            f"{account}, since {clock(since(incident), incident.opened_at)}",
+            f"{account}, {when(incident)}",
             f"alarm {PLAIN.name(incident.alarm_name, 255)}"
             if incident.alarm_name
             else "no alarm, asked for by a person",
-            f"unthrottle incidents {incident.id}",
+            shell.own(f"unthrottle incidents {incident.id}"),
         ],
     )
     return lines

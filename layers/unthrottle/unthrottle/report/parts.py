@@ -8,13 +8,13 @@ from urllib.parse import quote
 from unthrottle.chat import escape
 from unthrottle.incident import Incident
 from unthrottle.plan import CancelBackfill
-from unthrottle.report import blocks, drawing
+from unthrottle.report import blocks, drawing, shell
 from unthrottle.report.blocks import Block
 from unthrottle.report.deeds import ends, way_back
 from unthrottle.report.permanent import permanent_fixes
-from unthrottle.report.picture import Picture
+from unthrottle.report.picture import MOST_POINTS, Picture
 from unthrottle.report.voice import SLACK, visible
-from unthrottle.report.words import changes, clock, is_dry_run, since
+from unthrottle.report.words import changes, count, is_dry_run, when
 
 SHOWN_FINDINGS = 3
 _SHOWN_REJECTED = 4
@@ -47,7 +47,7 @@ def checks(incident: Incident) -> list[Block]:
     """Show the commands that show what the findings say. On a phone they are long, so they come last."""
     shown = incident.diagnosis.findings[:SHOWN_FINDINGS] if incident.diagnosis else ()
     given = [finding.check for finding in shown if finding.check]
-    return blocks.commands("*See for yourself*", given) if given else []
+    return blocks.commands("*See for yourself*", shell.aws(incident, given)) if given else []
 
 
 def runners_up(incident: Incident) -> list[Block]:
@@ -72,11 +72,19 @@ def evidence(incident: Incident, picture: Picture | None) -> list[Block]:
         return []
     table = drawing.table(picture)
     if incident.kind == "lambda":
-        note = "Last 20 minutes, sorted by concurrency: the most throttled function is the victim, not the cause."
+        note = "sorted by concurrency: the most throttled function is the victim, not the cause."
     else:
-        note = "Last 20 minutes, units a second, sorted by use; reads and writes apart."
-    more = f" {picture.left_out:,} more are not shown." if picture.left_out > 0 else ""
+        note = "units a second, sorted by use; reads and writes apart."
+    note = f"{_window(picture)}, {note}"
+    left = picture.left_out
+    more = f" {left:,} more {'is' if left == 1 else 'are'} not shown." if left > 0 else ""
     return [*table, *([blocks.context(note + more)] if table else []), *drawing.charts(picture, changes(incident))]
+
+
+def _window(picture: Picture) -> str:
+    """Name the minutes that were measured, by the charts of the same picture."""
+    labels = picture.charts[0].labels if picture.charts else ()
+    return f"The {count(len(labels), 'minute')} to {labels[-1]} UTC" if labels else f"At most {MOST_POINTS} minutes"
 
 
 def reasons(incident: Incident) -> list[Block]:
@@ -92,11 +100,11 @@ def commands(incident: Incident, lead: str, lead_back: str) -> list[Block]:
     plan = incident.plan
     if plan is None:
         return []
-    made = blocks.commands(lead, plan.commands) if plan.commands else []
+    made = blocks.commands(lead, shell.aws(incident, plan.commands)) if plan.commands else []
     if is_only_cancelled(incident):
         made.append(blocks.section(way_back(incident, SLACK)))
     elif plan.way_back_commands:
-        made += blocks.commands(lead_back, plan.way_back_commands)
+        made += blocks.commands(lead_back, shell.aws(incident, plan.way_back_commands))
     elif plan.changes and plan.way_back:
         made.append(blocks.section(f"{lead_back}\n{SLACK.text(plan.way_back)}"))
     return made
@@ -104,13 +112,13 @@ def commands(incident: Incident, lead: str, lead_back: str) -> list[Block]:
 
 def way_back_commands(incident: Incident, lead: str) -> list[Block]:
     """Show the calls that put the before-state back."""
-    return blocks.commands(lead, incident.plan.way_back_commands) if incident.plan else []
+    return blocks.commands(lead, shell.aws(incident, incident.plan.way_back_commands)) if incident.plan else []
 
 
-def effect(incident: Incident) -> list[Block]:
-    """Show what the plan is expected to do, and why it was chosen."""
+def effect(incident: Incident, told: str = "") -> list[Block]:
+    """Show what the plan is expected to do, and why it was chosen: what the line above it has not told already."""
     plan = incident.plan
-    said = [text for text in map(SLACK.text, (plan.why, plan.effect)) if text] if plan else []
+    said = [text for text in map(SLACK.text, (plan.why, plan.effect)) if text and text not in told] if plan else []
     return [blocks.section("\n".join(said))] if said else []
 
 
@@ -155,7 +163,7 @@ def is_only_cancelled(incident: Incident) -> bool:
 def how_to_decide(incident: Incident) -> list[Block]:
     """Say how to answer, with and without Slack's buttons. The version holds a yes to the change that is shown."""
     shown = f"{incident.id}:{incident.question.version}" if incident.question else incident.id
-    approve, reject = f"unthrottle approve {shown}", f"unthrottle reject {shown}"
+    approve, reject = shell.own(f"unthrottle approve {shown}"), shell.own(f"unthrottle reject {shown}")
     return [
         blocks.context(
             f"Decide with the buttons at the top of this thread, or in a terminal: {SLACK.typed(approve)} · "
@@ -166,7 +174,6 @@ def how_to_decide(incident: Incident) -> list[Block]:
 
 def facts(incident: Incident) -> Block:
     """Show the head's fields: where, since when, what cause."""
-    started = clock(since(incident), incident.opened_at)
     mode = "dry-run" if is_dry_run(incident) else str(incident.mode)
     alarms = f" · {incident.triggers:,} alarms" if incident.triggers > 1 else ""
     cause = "not known yet"
@@ -175,7 +182,7 @@ def facts(incident: Incident) -> Block:
     return blocks.fields(
         [
             f"*Account*\n{SLACK.name(incident.account)} {SLACK.name(incident.region)}",
-            f"*Since*\n{started}{alarms}",
+            f"*When*\n{when(incident)}{alarms}",
             f"*Cause*\n{cause}",
             f"*Mode*\n`{mode}`",
             f"*Alarm*\n{_alarm(incident)}",

@@ -22,7 +22,7 @@ _SO_FAR_IN_BRIEF = {
     Outcome.NOT_RECOVERED: ", it did not help",
     Outcome.INCONCLUSIVE: ", not known whether it helped",
 }
-_BETWEEN = re.compile(r" (?:has been|have been|was|were) throttled")
+_BETWEEN = re.compile(r"(?<!nobody) (?:has been|have been|is|are|was|were) throttled")
 
 
 def standing(incident: Incident, voice: Voice, *, acting: bool = False) -> str:

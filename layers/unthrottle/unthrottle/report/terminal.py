@@ -8,12 +8,13 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from unthrottle.chat import table_text
+from unthrottle.chat import items_of, table_text, text_of, unescape, value_of
 from unthrottle.incident import Incident
+from unthrottle.report import shell
 from unthrottle.report.deeds import ends
 from unthrottle.report.standing import first_line
 from unthrottle.report.voice import PLAIN, cleaned, visible
-from unthrottle.report.words import changes, clock, confidence, since
+from unthrottle.report.words import changes, clock, confidence, when
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 110
@@ -35,7 +36,7 @@ def incident_story(incident: Incident) -> str:
     """Tell an incident from its record: where it stands, what was found and changed, and every step with its time."""
     lines = [f"{incident.id}  {first_line(incident, PLAIN)}", ""]
     where = f"account {cleaned(incident.account)}, {cleaned(incident.region)}"
-    lines.append(f"  {where}, since {clock(since(incident), incident.opened_at)}, mode {incident.mode}")
+    lines.append(f"  {where}, {when(incident)}, mode {incident.mode}")
     if incident.alarm_name:
         lines.append(f"  alarm {PLAIN.name(incident.alarm_name, 255)}")
     lines.append(f"  status {incident.status}, outcome {incident.outcome}")
@@ -48,7 +49,7 @@ def incident_story(incident: Incident) -> str:
     if incident.verdict:
         lines += [f"  {reason.guardrail}: {PLAIN.text(reason.text)}" for reason in incident.verdict.reasons]
     if incident.plan:
-        lines += [f"  $ {visible(command)}" for command in incident.plan.commands]
+        lines += [f"  $ {visible(command)}" for command in shell.aws(incident, incident.plan.commands)]
     if incident.timeline:
         lines.append("")
     for moment in incident.timeline:
@@ -75,21 +76,23 @@ def _message(message: Mapping[str, object]) -> str:
 def _block(block: Mapping[str, object]) -> Iterator[str]:
     match block.get("type"):
         case "header":
-            text = _plain(block.get("text"))
+            text = text_of(block.get("text"))
             yield text
             yield "─" * min(_WIDTH, len(text))
         case "section":
-            yield from _prose(_plain(block.get("text")))
+            yield from _prose(text_of(block.get("text")))
             yield from (f"  {field}" for field in _fields(block.get("fields")))
         case "context":
-            for element in _many(block.get("elements")):
-                yield from (f"  {line}" for line in _prose(_plain(element)))
+            for element in items_of(block.get("elements")):
+                yield from (f"  {line}" for line in _prose(text_of(element)))
         case "table":
             yield from textwrap.indent(table_text(block), "  ").split("\n")
         case "data_visualization":
             yield from _chart(block)
         case "actions":
-            yield "  " + "  ".join(f"[ {_plain(_get(element, 'text'))} ]" for element in _many(block.get("elements")))
+            yield "  " + "  ".join(
+                f"[ {text_of(value_of(element, 'text'))} ]" for element in items_of(block.get("elements"))
+            )
         case "divider":
             yield "─" * 40
         case _:
@@ -97,17 +100,17 @@ def _block(block: Mapping[str, object]) -> Iterator[str]:
 
 
 def _fields(fields: object) -> Iterator[str]:
-    for field in _many(fields):
-        heading, _, rest = _unmarked(_plain(field)).partition("\n")
+    for field in items_of(fields):
+        heading, _, rest = _unmarked(text_of(field)).partition("\n")
         yield f"{heading + ':':<10} {' '.join(rest.split())}" if rest else heading
 
 
 def _chart(block: Mapping[str, object]) -> Iterator[str]:
     """Draw each series as a row of bars, all against the largest value of the chart."""
-    series = [item for item in _many(_get(block.get("chart"), "series")) if isinstance(item, Mapping)]
+    series = [item for item in items_of(value_of(block.get("chart"), "series")) if isinstance(item, Mapping)]
     values = {str(item.get("name")): _values(item) for item in series}
     top = max((value for row in values.values() for value in row), default=0.0)
-    labels = [str(label) for label in _many(_get(_get(block.get("chart"), "axis_config"), "categories"))]
+    labels = [str(label) for label in items_of(value_of(value_of(block.get("chart"), "axis_config"), "categories"))]
     span = f" ({labels[0]} to {labels[-1]} UTC)" if labels else ""
     yield f"  {block.get('title')}{span}"
     width = max((len(name) for name in values), default=0)
@@ -117,7 +120,7 @@ def _chart(block: Mapping[str, object]) -> Iterator[str]:
 
 
 def _values(series: Mapping[object, object]) -> list[float]:
-    values = [_get(point, "value") for point in _many(series.get("data"))]
+    values = [value_of(point, "value") for point in items_of(series.get("data"))]
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
@@ -141,17 +144,4 @@ def _unmarked(mrkdwn: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    return visible(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-
-
-def _plain(text: object) -> str:
-    found = _get(text, "text")
-    return found if isinstance(found, str) else ""
-
-
-def _get(node: object, key: str) -> object:
-    return node.get(key) if isinstance(node, Mapping) else None
-
-
-def _many(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else ()
+    return visible(unescape(text))

@@ -77,17 +77,52 @@ def sufferers(incident: Incident, voice: Voice, *, named: int = 3, room: int = 8
 
 
 def suffering(incident: Incident, voice: Voice, *, named: int = 3, room: int = 80) -> str:
-    """Say who suffers since when: the first half of the first line."""
+    """Say who suffers since when: the first half of the first line.
+
+    An alarm alone proves nobody throttled: it may be a drill, or ring because a load fell. That is said of seen victims only.
+    """
     who, many = sufferers(incident, voice, named=named, room=room)
+    if not is_seen(incident):
+        return _ringing(incident, who)
     start = clock(since(incident), incident.opened_at)
-    if incident.diagnosis and incident.diagnosis.cause is Cause.ALREADY_OVER:
-        return f"{who} {'were' if many else 'was'} throttled at {start}"
-    if incident.early_warning and not (incident.diagnosis and incident.diagnosis.victims):
-        return f"{who} may soon be throttled (early warning of {start})"
-    if incident.recovered_at:
-        end = clock(incident.recovered_at, incident.opened_at)
-        return f"{who} {'were' if many else 'was'} throttled from {start} to {end}"
+    if _is_over(incident) or incident.recovered_at:
+        return f"{who} {'were' if many else 'was'} throttled ({when(incident)})"
+    if incident.requested_by:
+        return f"{who} {'are' if many else 'is'} throttled ({when(incident)})"
     return f"{who} {'have' if many else 'has'} been throttled since {start}"
+
+
+def is_seen(incident: Incident) -> bool:
+    """Say whether a look has seen somebody throttled."""
+    return incident.diagnosis is not None and bool(incident.diagnosis.victims)
+
+
+def when(incident: Incident) -> str:
+    """Say when the alarm rang, and by when it was over. Both lie after what they tell of: throttling begins and ends earlier."""
+    start = clock(since(incident), incident.opened_at)
+    said = f"asked for at {start}" if incident.requested_by else f"alarm {start}"
+    if incident.recovered_at is None or _is_over(incident):
+        return said
+    return f"{said}, recovered by {clock(incident.recovered_at, incident.opened_at)}"
+
+
+def _is_over(incident: Incident) -> bool:
+    return incident.diagnosis is not None and incident.diagnosis.cause is Cause.ALREADY_OVER
+
+
+def _ringing(incident: Incident, who: str) -> str:
+    start = clock(since(incident), incident.opened_at)
+    if incident.early_warning and _is_over(incident):
+        return f"an early warning rang for {who} at {start}; nobody was throttled"
+    if incident.early_warning and incident.recovered_at:
+        return f"{who} ran near the limit at {start} (early warning)"
+    if incident.early_warning:
+        return f"{who} may soon be throttled (early warning of {start})"
+    if incident.requested_by:
+        return f"a look at {who} was asked for at {start}"
+    if _is_over(incident) or incident.recovered_at:
+        return f"an alarm rang for {who} at {start}"
+    return f"an alarm has rung for {who} since {start}"
 
 
 def is_left(incident: Incident) -> bool:
@@ -121,6 +156,10 @@ def because(incident: Incident, voice: Voice, room: int = 80) -> str:
         case Cause.POOL_HOG:
             hold = "held" if past else "hold" if len(diagnosis.targets) > 1 else "holds"
             return f"{targets or 'a function'} {hold} the shared concurrency"
+        case Cause.ALREADY_OVER if not is_seen(incident):
+            return (
+                "the shared pool has room" if incident.early_warning else "no throttle was seen when it was looked at"
+            )
         case _:
             return _PLAIN_CAUSES[diagnosis.cause][past]
 
