@@ -184,6 +184,24 @@ def _scaling(place: _Place) -> Iterator[Asked]:
                 "application-autoscaling:scalable-dimension": str(place.given["ScalableDimension"]),
             },
         )
+        yield from _tried_by_autoscaling(place)
+
+
+def _tried_by_autoscaling(place: _Place) -> Iterator[Asked]:
+    """What Application Auto Scaling tries with the caller's rights before it registers a target, or refuses to.
+
+    AWS, Application Auto Scaling user guide, "Permissions validation for API calls on target resources": alarms are put and
+    deleted without a name, and one of any is described; "Identity-based policy examples" names what it asks of DynamoDB.
+    That IAM sees these tries as called via the service is from AWS's managed policy AmazonSageMakerCanvasFullAccess.
+    """
+    via = {"aws:CalledViaLast": "application-autoscaling.amazonaws.com", "aws:ViaAWSService": "true"}
+    if place.given["ServiceNamespace"] == "dynamodb":
+        name = str(place.given["ResourceId"]).split("/")[1]
+        for operation in ("DescribeTable", "UpdateTable"):
+            yield _table(place, operation, name)
+    yield place.asked("cloudwatch:DescribeAlarms", place.arn("cloudwatch", "alarm:*"), context=via)
+    for operation in ("PutMetricAlarm", "DeleteAlarms"):
+        yield place.asked(f"cloudwatch:{operation}", place.arn("cloudwatch", "alarm:"), context=via)
 
 
 def _cloudwatch(place: _Place) -> Iterator[Asked]:

@@ -24,6 +24,8 @@ class Statement:
     allows: bool
     actions: tuple[str, ...]
     resources: tuple[str, ...]
+    other_resources: bool = False
+    """It speaks of every resource but these (NotResource)."""
     principals: tuple[str, ...] = ()
     conditions: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     """Operator, key, values; all of them must hold."""
@@ -75,7 +77,7 @@ def parse(document: Mapping[str, Any], name: str) -> tuple[Statement, ...]:
 
 
 def _statement(given: Mapping[str, Any], name: str) -> Statement:
-    unknown = set(given) - {"Sid", "Effect", "Action", "Resource", "Principal", "Condition"}
+    unknown = set(given) - {"Sid", "Effect", "Action", "Resource", "NotResource", "Principal", "Condition"}
     if unknown:
         raise PolicyNotUnderstoodError(f"{given.get('Sid', name)}: {', '.join(sorted(unknown))} is not evaluated here.")
     conditions = tuple(
@@ -91,7 +93,8 @@ def _statement(given: Mapping[str, Any], name: str) -> Statement:
         label=str(given.get("Sid", name)),
         allows=given["Effect"] == "Allow",
         actions=tuple(str(action) for action in _list(given["Action"])),
-        resources=tuple(str(resource) for resource in _list(given.get("Resource", "*"))),
+        resources=tuple(str(resource) for resource in _list(given.get("NotResource", given.get("Resource", "*")))),
+        other_resources="NotResource" in given,
         principals=("*",)
         if principal == "*"
         else tuple(str(one) for named in principal.values() for one in _list(named)),
@@ -102,7 +105,7 @@ def _statement(given: Mapping[str, Any], name: str) -> Statement:
 def _speaks_of(statement: Statement, asked: Asked) -> bool:
     return (
         any(_glob(pattern.lower()).fullmatch(asked.action.lower()) for pattern in statement.actions)
-        and any(_glob(pattern).fullmatch(asked.resource) for pattern in statement.resources)
+        and any(_glob(one).fullmatch(asked.resource) for one in statement.resources) is not statement.other_resources
         and (not statement.principals or any(_is(asked.principal, named) for named in statement.principals))
         and all(_holds(*condition, asked.context) for condition in statement.conditions)
     )

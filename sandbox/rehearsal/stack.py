@@ -135,7 +135,7 @@ class Stack:
         return {
             key: Role(
                 arn=str(self._attribute(key, "Arn")),
-                statements=_statements(resource["Properties"]),
+                statements=(*_statements(resource["Properties"]), *self._attached(key)),
                 trust=parse(resource["Properties"]["AssumeRolePolicyDocument"], "trust"),
             )
             for key, resource in self._of_type("AWS::IAM::Role").items()
@@ -150,6 +150,17 @@ class Stack:
             | {name: resource["Properties"][name] for name in kept if name in resource["Properties"]}
             for key, resource in self._of_type("AWS::DynamoDB::Table").items()
         }
+
+    def _attached(self, role: str) -> tuple[Statement, ...]:
+        """The statements of policies that are resources of their own."""
+        name = self._attribute(role, None)
+        policies = [one["Properties"] for one in self._of_type("AWS::IAM::Policy").values()]
+        return tuple(
+            statement
+            for policy in policies
+            if name in policy["Roles"]
+            for statement in parse(policy["PolicyDocument"], policy["PolicyName"])
+        )
 
     def _of_type(self, kind: str) -> dict[str, Document]:
         return {key: resource for key, resource in self.resources.items() if resource["Type"] == kind}

@@ -14,13 +14,17 @@ TARGETS = [
     f"arn:aws:lambda:{REGION}:{HUB}:event-source-mapping:11111111-2222-4333-8444-555555555555",
     f"arn:aws:dynamodb:{REGION}:{HUB}:table/orders",
     f"arn:aws:application-autoscaling:{REGION}:{HUB}:scalable-target/1a2b",
+    f"arn:aws:cloudwatch:{REGION}:{HUB}:alarm:orders",
 ]
 CHANGES = sorted(action for action in PERMISSIONS if not action.split(":")[1].startswith(("Get", "List", "Describe")))
 
 
 def _holders(parameters: dict[str, Any], action: str) -> set[str]:
     """The roles that may do it to any of the targets."""
-    context = {"application-autoscaling:service-namespace": "dynamodb"}
+    context = {
+        "application-autoscaling:service-namespace": "dynamodb",
+        "aws:CalledViaLast": "application-autoscaling.amazonaws.com",
+    }
     return {
         key
         for key, role in hub(**parameters).roles.items()

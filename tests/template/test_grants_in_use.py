@@ -30,6 +30,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("cloudtrail:LookupEvents", "observer"): "a table was switched to on-demand within the day before",
     ("cloudwatch:GetInsightRuleReport", "observer"): "Contributor Insights is enabled on a table with a hot key",
     ("dynamodb:ConditionCheckItem", "slack"): "two people, or a person and an alarm, ask at the same moment",
+    ("dynamodb:ConditionCheckItem", "sweep"): "an alarm over two tables, of which one has an incident already",
     ("dynamodb:GetItem", "audit"): "the audit of a large account is kept in several items",
     ("lambda:GetDurableExecutionState", "respond"): "the SDK reads on when a history is longer than one answer",
 }

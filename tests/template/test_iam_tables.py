@@ -23,7 +23,14 @@ NEWER_THAN_THE_TABLE = {
     "dynamodb:ListBulkOperations",
 }
 """Operations that botocore has and the reference does not list yet. Without them the bot asks less."""
-GLOBAL_KEYS = {"aws:ResourceAccount", "aws:PrincipalArn", "aws:PrincipalOrgID", "aws:SourceAccount", "aws:SourceArn"}
+GLOBAL_KEYS = {
+    "aws:CalledViaLast",
+    "aws:PrincipalArn",
+    "aws:PrincipalOrgID",
+    "aws:ResourceAccount",
+    "aws:SourceAccount",
+    "aws:SourceArn",
+}
 """AWS: IAM user guide, "AWS global condition context keys"; they are in no service's own table."""
 
 

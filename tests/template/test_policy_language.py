@@ -57,6 +57,14 @@ def test_a_deny_wins_over_any_allow() -> None:
     assert verdict.by.label == "D"
 
 
+def test_a_deny_of_other_resources_leaves_the_named_ones_alone() -> None:
+    deny = {"Sid": "D", "Effect": "Deny", "Action": "lambda:*", "NotResource": f"{FUNCTION}*"}
+    document = _document(deny, _allow(Resource="*"))
+
+    assert _is_allowed(document, _asked())
+    assert not _is_allowed(document, _asked(resource=FUNCTION.replace("orders", "payments")))
+
+
 def test_a_call_without_a_resource_level_needs_a_star() -> None:
     asked = _asked(action="lambda:ListFunctions", resource="*")
     assert not _is_allowed(_document(_allow(Action="lambda:ListFunctions")), asked)

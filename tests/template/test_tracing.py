@@ -1,8 +1,10 @@
 """Tracing is the operator's choice, and so is the right that comes with it."""
 
+from typing import Any
+
 import pytest
 
-from tests.template.resolved import hub
+from tests.template.resolved import ROOT, hub
 
 FUNCTIONS = 5
 
@@ -25,3 +27,12 @@ def test_with_tracing_each_function_is_traced_and_may_write_its_trace() -> None:
         {"Mode": "Active"}
     ] * FUNCTIONS
     assert sorted(_rights("Active")) == sorted(f"{key}Role" for key in stack.functions)
+
+
+@pytest.mark.parametrize("name", ["intake", "respond", "slack", "sweep", "audit"])
+def test_what_the_parameter_says_of_the_five_functions_each_of_them_does(
+    parameters: dict[str, dict[str, Any]], name: str
+) -> None:
+    described = " ".join(parameters["Tracing"]["Description"].split())
+    assert "the invocations of the five functions that it samples, with their calls to AWS" in described
+    assert f'with traced("{name}")' in (ROOT / f"layers/unthrottle/unthrottle/entry/{name}.py").read_text()

@@ -7,6 +7,7 @@ import pytest
 from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
+from sandbox.aws.iam_policy import Allowed, Asked, judge
 from tests.template.resolved import hub
 
 
@@ -63,7 +64,7 @@ def test_a_new_version_is_asked_for_exactly_when_there_is_something_new(
     """Lambda refuses to publish what is equal to the last version, so nothing else may be in the settings' history."""
     kept = _translated(text)["SettingsVersion"]["Properties"]["Content"]
     told = functions["RespondFunction"]["Environment"]["Variables"]
-    beside = {"Tracing"}  # a version keeps its tracing, too
+    beside = {"Tracing", "KmsKeyArn"}  # a version keeps its tracing and its keys, too
     assert _parameters_in(kept, parameters) == _parameters_in(told, parameters) | beside
     assert len(_parameters_in(told, parameters)) > 20
 
@@ -87,8 +88,11 @@ def test_the_record_of_what_was_changed_survives_even_the_stack(resources: dict[
     assert "TableName" not in table["Properties"]  # so that a stack of the same name can be deployed again
 
 
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/11111111-2222-4333-8444-555555555555"
+
+
 def test_a_customer_key_is_used_wherever_something_is_kept() -> None:
-    key = "arn:aws:kms:eu-west-1:111122223333:key/11111111-2222-4333-8444-555555555555"
+    key = KEY
     with_key, without = hub(KmsKeyArn=key).resources, hub().resources
     logs = [one["Properties"] for one in with_key.values() if one["Type"] == "AWS::Logs::LogGroup"]
     functions = [one["Properties"] for one in with_key.values() if one["Type"] == "AWS::Lambda::Function"]
@@ -96,6 +100,11 @@ def test_a_customer_key_is_used_wherever_something_is_kept() -> None:
     assert {log["KmsKeyId"] for log in logs} == {key}
     assert {function["KmsKeyArn"] for function in functions} == {key}
     assert with_key["IncidentsTable"]["Properties"]["SSESpecification"]["KMSMasterKeyId"] == key
+    # AWS Lambda guide, "Encrypting AWS Lambda durable execution data": the function's own key is not for its executions.
+    assert with_key["RespondFunction"]["Properties"]["DurableConfig"]["KMSKeyArn"] == key
+    assert with_key["SettingsProfile"]["Properties"]["KmsKeyIdentifier"] == key
+    assert "KMSKeyArn" not in without["RespondFunction"]["Properties"]["DurableConfig"]
+    assert "KmsKeyIdentifier" not in without["SettingsProfile"]["Properties"]
     statements = [statement for role in hub().roles.values() for statement in role.statements]
     named = [one for one in statements if any(action.startswith("kms:") for action in one.actions)]
     assert {one.label for one in named} == {
@@ -104,3 +113,10 @@ def test_a_customer_key_is_used_wherever_something_is_kept() -> None:
     assert not any(
         "KmsKeyArn" in one["Properties"] for one in without.values() if one["Type"] == "AWS::Lambda::Function"
     )
+
+
+@pytest.mark.parametrize("name", ["RespondFunctionRole", "SlackFunctionRole"])
+def test_whoever_goes_on_with_an_execution_or_answers_it_may_decrypt_its_data(name: str) -> None:
+    """AWS, as above: the execution role reads its state, and the callback calls are made, with the caller's kms:Decrypt."""
+    role = hub(KmsKeyArn=KEY).roles[name]
+    assert isinstance(judge(role.statements, Asked(action="kms:Decrypt", resource=KEY, context={})), Allowed)
