@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from threading import Lock
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import parse_qs, unquote
 
-from sandbox.loopback import Drop, Hold, HttpAnswer, HttpRequest, LoopbackServer
+from sandbox.loopback import Drop, Hold, HttpAnswer, HttpRequest, LoopbackServer, StandIn
 
 ApiMode = Literal["up", "down", "slow", "401", "409", "404"]
 BackfillState = Literal["scheduled", "running", "cancelled", "completed"]
@@ -106,7 +106,7 @@ class DagyCall:
         return {"minute": self.minute, "method": self.method, "path": self.path, "status": self.status}
 
 
-class DagyStandIn:
+class DagyStandIn(StandIn):
     """Serve *state* over HTTP. *now* gives the simulated time and *start* is that of minute 0.
 
     In mode `slow` the request is carried out and its answer comes too late for any client: the hard case, since the
@@ -137,19 +137,6 @@ class DagyStandIn:
     @property
     def calls(self) -> tuple[DagyCall, ...]:
         return tuple(self._calls)
-
-    def start(self) -> Self:
-        self._server.start()
-        return self
-
-    def stop(self) -> None:
-        self._server.stop()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _serve(self, request: HttpRequest) -> HttpAnswer | Drop | Hold:
         minute = int((self._now() - self._start).total_seconds() // 60)

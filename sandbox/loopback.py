@@ -105,6 +105,25 @@ class LoopbackServer:
         self.stop()
 
 
+class StandIn:
+    """A service of its own `_server`, for as long as it is started; also a context manager."""
+
+    _server: LoopbackServer
+
+    def start(self) -> Self:
+        self._server.start()
+        return self
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
 def _handler(serve: Serve, stopping: Event) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

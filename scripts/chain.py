@@ -5,6 +5,7 @@
 AWS's local durable runner keeps the execution and calls the built function under AWS's runtime client; the function talks to
 the sandbox's AWS and Slack over HTTP. The process is killed in the worst moment: AWS has made the change, and nothing of it is
 written down yet. The runner skips pauses, so the function's clock is set to the time that has passed in its own history.
+Afterwards the built sweep, audit and Slack functions answer in the same account, from what is there.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -33,6 +35,7 @@ from sandbox.rehearsal.parameters import checked
 from sandbox.rehearsal.rehearse import Rehearsal
 from sandbox.rehearsal.scene import Scene
 from sandbox.scenario import load
+from sandbox.slack_people import SlackPeople
 from scripts.aws_bridge import AwsBridge, Call
 from scripts.runtime_api import FunctionProcess, QuietServer, Replied
 from unthrottle.answers import Answer, write_answer
@@ -91,8 +94,15 @@ def handler(event, context):
     with time_machine.travel(datetime.datetime.fromisoformat(os.environ["CHAIN_BEGAN"]), tick=True):
         return app.handler(event, context)
 """
-BESIDE = {"SweepFunction": "reopened", "AuditFunction": "exposures"}
-"""Functions that answer from what is in the account, and a word of their answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a built function is asked beside the workflow, and words of an answer that it can have from AWS only."""
+
+    function: str
+    event: object
+    words: tuple[str, ...]
 
 
 class _WithoutWorkflow(Rehearsal):
@@ -334,22 +344,47 @@ def _heal(world: World, bridge: AwsBridge, build: Path, runtime: Path, folder: P
 
 
 def _beside(world: World, bridge: AwsBridge, build: Path, runtime: Path, folder: Path) -> list[str]:
-    """Call the built sweep and audit in the same account, once each, and list what they did not answer."""
+    """Ask the other built functions in the same account, and list what they did not answer."""
     wrong = []
-    for function, word in BESIDE.items():
+    for asked in _questions(world):
         environment = {
-            **world.scene.hosts[function].environment,
+            **world.scene.hosts[asked.function].environment,
             "AWS_ENDPOINT_URL": bridge.url,
             "CHAIN_BEGAN": datetime.now(UTC).isoformat(),
         }
         libraries = [folder, build / "UnthrottleLayer" / "python", runtime / "client", runtime / "sdk"]
         with FunctionProcess(
-            build / function, path=libraries, environment=environment, handler="once.handler"
+            build / asked.function, path=libraries, environment=environment, handler="once.handler"
         ) as running:
-            answer = running.send({}, PATIENCE_S)
-            if not isinstance(answer, Replied) or word not in json.dumps(answer.payload):
-                wrong.append(f"{function} answered {answer}, without {word!r}; it wrote: {running.output()[-1500:]}")
+            answer = running.send(asked.event, PATIENCE_S)
+            said = json.dumps(answer.payload) if isinstance(answer, Replied) else ""
+            missing = [word for word in asked.words if word not in said]
+            if missing:
+                lines = running.output()[-1500:]
+                wrong.append(f"{asked.function} answered {answer}, without {missing}; it wrote: {lines}")
     return wrong
+
+
+def _questions(world: World) -> list[Question]:
+    """Ask the sweep, the audit, and as a person in Slack: signed as Slack signs, and with a signature of something else."""
+    incident = world.rehearsal.incidents()[0]
+    now = datetime.now(UTC)
+    command = world.scene.hands.say("U0OPS", f"/unthrottle status {incident.id}", now)
+    other = SlackPeople(secret="another app's", team=world.scene.slack.team)  # noqa: S106  opens nothing
+    return [
+        Question(function="SweepFunction", event={}, words=('"reopened"',)),
+        Question(function="AuditFunction", event={}, words=('"exposures"',)),
+        Question(
+            function="SlackFunction",
+            event=command,
+            words=('"statusCode": 200', incident.id, "provisioned-capacity", "reverted"),
+        ),
+        Question(
+            function="SlackFunction",
+            event=other.say("U0OPS", f"/unthrottle status {incident.id}", now),
+            words=('"statusCode": 401',),
+        ),
+    ]
 
 
 def _wrong(world: World, processes: int) -> list[str]:
@@ -394,7 +429,7 @@ def main(build: Path, runtime: Path) -> int:
         return 2
     print(
         "whole chain      ok: healed and given back by the built workflow in AWS's local runner; killed after the change, "
-        f"it went on in a new process and changed nothing twice; sweep and audit answered ({took})"
+        f"it went on in a new process and changed nothing twice; sweep, audit and a signed Slack command answered ({took})"
     )
     return 0
 

@@ -3,7 +3,8 @@
     python -m scripts.smoke BUILD_DIRECTORY RUNTIME_DIRECTORY
 
 Each function gets only what it has in Lambda: its folder, the layer, the runtime's client, and (all but `respond`,
-which brings its own) the runtime's boto3. AWS is out of reach, and no sample event needs it. Last, one is traced.
+which brings its own) the runtime's boto3. AWS is out of reach: what needs it must get as far as the first call and say so.
+Last, one is traced. How they answer where there is an AWS is what `scripts.chain` asks them, `scripts.load` the intake.
 """
 
 import json

@@ -16,4 +16,4 @@ def _audit() -> Audit:
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer with the exposures found."""
     with every_line_with(function_request_id=request_of(context)):
-        return _audit().handle(event)
+        return _audit().handle(event, context)

@@ -19,4 +19,4 @@ def _sweep() -> Sweep:
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer with what was found and done."""
     with every_line_with(function_request_id=request_of(context)):
-        return _sweep().handle(event)
+        return _sweep().handle(event, context)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from sandbox.demo.drawing import Curve, chart
+from unthrottle.chat import items_of, text_of, unescape, value_of
 
 Node = Mapping[str, object]
 
@@ -88,7 +89,7 @@ def message_html(message: Node) -> str:
 
 def blocks_html(message: Node) -> Iterator[str]:
     """Draw a message's blocks, or its text where it has none."""
-    blocks = _many(message.get("blocks"))
+    blocks = items_of(message.get("blocks"))
     if not blocks:
         yield _prose(str(message.get("text") or ""))
     for block in blocks:
@@ -99,20 +100,23 @@ def blocks_html(message: Node) -> Iterator[str]:
 def _block(block: Node) -> str:
     match block.get("type"):
         case "header":
-            return f"<h4>{escape(_plain(block.get('text')))}</h4>"
+            return f"<h4>{escape(text_of(block.get('text')))}</h4>"
         case "section":
-            text = _prose(_plain(block.get("text"))) if block.get("text") else ""
+            text = _prose(text_of(block.get("text"))) if block.get("text") else ""
             return text + _fields(block)
         case "context":
-            return "".join(f'<div class="context">{_prose(_plain(one))}</div>' for one in _many(block.get("elements")))
+            return "".join(
+                f'<div class="context">{_prose(text_of(one))}</div>' for one in items_of(block.get("elements"))
+            )
         case "table":
             return _table(block)
         case "data_visualization":
             return _chart(block)
         case "actions":
             made = "".join(
-                f'<span class="button {escape(str(_get(one, "style") or ""))}">{escape(_plain(_get(one, "text")))}</span>'
-                for one in _many(block.get("elements"))
+                f'<span class="button {escape(str(value_of(one, "style") or ""))}">'
+                f"{escape(text_of(value_of(one, 'text')))}</span>"
+                for one in items_of(block.get("elements"))
             )
             return f'<div class="buttons">{made}</div>'
         case "divider":
@@ -122,17 +126,17 @@ def _block(block: Node) -> str:
 
 
 def _fields(block: Node) -> str:
-    found = _many(block.get("fields"))
-    return f'<div class="fields">{"".join(_prose(_plain(one)) for one in found)}</div>' if found else ""
+    found = items_of(block.get("fields"))
+    return f'<div class="fields">{"".join(_prose(text_of(one)) for one in found)}</div>' if found else ""
 
 
 def _table(block: Node) -> str:
-    settings = _many(block.get("column_settings"))
-    rows = [_many(row) for row in _many(block.get("rows"))]
+    settings = items_of(block.get("column_settings"))
+    rows = [items_of(row) for row in items_of(block.get("rows"))]
     drawn = [
         "".join(
-            f'<{tag} class="{escape(str(_get(settings[i] if i < len(settings) else None, "align") or ""))}">'
-            f"{escape(_plain(cell))}</{tag}>"
+            f'<{tag} class="{escape(str(value_of(settings[i] if i < len(settings) else None, "align") or ""))}">'
+            f"{escape(text_of(cell))}</{tag}>"
             for i, cell in enumerate(row)
         )
         for tag, row in zip(["th", *["td"] * len(rows)], rows, strict=False)
@@ -142,11 +146,11 @@ def _table(block: Node) -> str:
 
 def _chart(block: Node) -> str:
     drawn = block.get("chart")
-    labels = [str(label) for label in _many(_get(_get(drawn, "axis_config"), "categories"))]
+    labels = [str(label) for label in items_of(value_of(value_of(drawn, "axis_config"), "categories"))]
     curves = []
-    for series in _many(_get(drawn, "series")):
-        name = str(_get(series, "name"))
-        values = [_get(point, "value") for point in _many(_get(series, "data"))]
+    for series in items_of(value_of(drawn, "series")):
+        name = str(value_of(series, "name"))
+        values = [value_of(point, "value") for point in items_of(value_of(series, "data"))]
         numbers = tuple(float(value) if isinstance(value, int | float) else None for value in values)
         curves.append(Curve(name=name, values=numbers, is_limit=_LEVEL.match(name) is not None))
     return chart(str(block.get("title") or ""), labels, curves)
@@ -184,22 +188,9 @@ def _marked(piece: str) -> str:
 
 def _text(text: str) -> str:
     """Undo Slack's escaping, and do HTML's."""
-    return escape(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return escape(unescape(text))
 
 
 def _time(ts: object) -> str:
     whole = str(ts or "").partition(".")[0]
     return f"{datetime.fromtimestamp(int(whole), UTC):%H:%M} UTC" if whole.isdecimal() else ""
-
-
-def _plain(text: object) -> str:
-    found = _get(text, "text")
-    return found if isinstance(found, str) else ""
-
-
-def _get(node: object, key: str) -> object:
-    return node.get(key) if isinstance(node, Mapping) else None
-
-
-def _many(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else ()

@@ -262,22 +262,23 @@ def _after(console: Console, told: Told, *, at_length: bool) -> None:
             )
         )
         if acted is not None:
-            _before_and_after(console, told, acted, incident["kind"])
+            before_and_after(console, told, acted, incident["kind"])
     if at_length:
         console.print("\n  The Slack thread:\n")
         console.print(Text(thread_as_text(posted(outcome["slack"]))), soft_wrap=True)
     console.print()
 
 
-def _before_and_after(console: Console, told: Told, acted: int, kind: str) -> None:
+def before_and_after(console: Console, told: Told, acted: int, kind: str) -> None:
+    """Print the throttles of each minute around an action, and of how many functions they are, the cause among them."""
     key = "lambda_throttles" if kind == "lambda" else "throttled_tables"
     who = "throttles a minute in the account" if kind == "lambda" else "throttled tables in the minute"
     near = [row for row in told.minutes if acted - 5 <= row["minute"] <= acted + 8]
     console.print(Text(f"  {who}, from 5 min before the action to 8 min after:"))
-    console.print(Text("    minute  " + " ".join(f"{row['minute']:>6}" for row in near)))
-    console.print(Text("    count   " + " ".join(f"{row[key]:>6,}" for row in near)))
+    console.print(Text("    minute    " + " ".join(f"{row['minute']:>6}" for row in near)))
+    console.print(Text("    count     " + " ".join(f"{row[key]:>6,}" for row in near)))
     if kind == "lambda":
-        console.print(Text("    victims " + " ".join(f"{row['throttled_functions']:>6,}" for row in near)))
+        console.print(Text("    functions " + " ".join(f"{row['throttled_functions']:>6,}" for row in near)))
 
 
 def posted(calls: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -33,11 +33,12 @@ from sandbox.races.stand_ins import (
     WatchedRun,
 )
 from sandbox.races.turns import Touch, Turns
+from sandbox.state_table import make_state_table
 from unthrottle import desk
 from unthrottle.adapters import incident_items as items
 from unthrottle.adapters.access import Access
 from unthrottle.adapters.incidents_table import IncidentsTable
-from unthrottle.alarms import Firing, Trigger
+from unthrottle.alarms import Firing, Muted, Trigger
 from unthrottle.control import Control, Person
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis
 from unthrottle.incident import Incident, Outcome
@@ -144,7 +145,7 @@ class Ground:
 
     # -- what actors do -----------------------------------------------------------------------------------------------
 
-    def alarm(self, key: str, table: str | None = None) -> str:
+    def alarm(self, key: str, table: str | None = None, *, muted_by: str | None = None) -> str:
         """Take an alarm of the pool or a table in, as the intake does. Returns opened, joined or duplicate."""
         receiver = Receiver(
             incidents=self.table,
@@ -152,6 +153,7 @@ class Ground:
             clock=self.clock,
             settings=self.settings,
             home_account=ACCOUNT,
+            home_region=REGION,
             alarms_of=lambda _account, _region: cast("Alarms", None),
             own_prefix=None,
         )
@@ -165,7 +167,8 @@ class Ground:
             subjects=(subject,),
             metrics=(),
         )
-        (answer,) = receiver._take(Firing(trigger=trigger))  # `take` only tells what it opened
+        reading = Firing(trigger=trigger) if muted_by is None else Muted(trigger=trigger, by=muted_by)
+        (answer,) = receiver._take(reading)  # `take` only tells what it opened
         return str(answer["result"])
 
     def start(self, incident_id: str) -> None:
@@ -296,12 +299,7 @@ def arn_of(function: str) -> str:
 def ground() -> Iterator[Ground]:
     """Make an empty state table and everything around it."""
     with mock_aws():
-        boto3.client("dynamodb", REGION).create_table(
-            TableName=TABLE,
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        )
+        make_state_table(boto3.client("dynamodb", REGION), TABLE)
         made = Ground()
         with (
             mock.patch("moto.core.responses.method_names_from_class", cache(method_names_from_class)),  # a third faster

@@ -1,6 +1,7 @@
 """Races of alarms and of people: with each other, with the end of a question, with the end of a lease."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from sandbox.races.ground import CAP, Ground
@@ -8,6 +9,8 @@ from sandbox.races.play import LEASE, SECOND, Works, does, to_the_lease, to_the_
 from sandbox.races.stand_ins import NOW
 from unthrottle.incident import Status
 from unthrottle.settings import Mode
+
+_MUTE = "mute rule load-test"
 
 # --- alarms --------------------------------------------------------------------------------------------------------------
 
@@ -52,6 +55,29 @@ def no_alarm_lost(keys: int) -> Callable[[Ground], Iterator[str]]:
             yield f"{keys} state changes were counted as {[incident.triggers for incident in found]}"
 
     return ends
+
+
+def beside_a_muted_one(ground: Ground) -> Works:
+    """A muted alarm's workflow is about to close its incident; an alarm that is meant comes, and one more that is muted."""
+    ground.clear()
+    ground.alarm("a", muted_by=_MUTE)
+    return {
+        "workflow": ground.run_what_is_due,
+        "alarm b": does(ground.alarm, "b"),
+        "muted alarm c": does(partial(ground.alarm, muted_by=_MUTE), "c"),
+    }
+
+
+def only_the_meant_one(ground: Ground) -> Iterator[str]:
+    """Nothing is done for what is muted, and nothing keeps the other from being worked on."""
+    found = ground.incidents()
+    meant = [one for one in found if one.muted_by is None]
+    if [(one.alarm_name, one.triggers, bool(one.applied)) for one in meant] != [("throttles-b", 1, True)]:
+        yield f"{[(one.id, one.muted_by, one.triggers, one.status) for one in found]}, of which one had to act"
+    if any(one.applied for one in found if one.muted_by):
+        yield "a muted alarm was acted on"
+    if sum(one.triggers for one in found) != 3:
+        yield f"3 state changes were counted as {[one.triggers for one in found]}"
 
 
 # --- people --------------------------------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from sandbox.races.of_people import (
     answered,
     asked,
     at_the_end_of_the_lease,
+    beside_a_muted_one,
     leased,
     no_alarm_lost,
     one_incident,
+    only_the_meant_one,
     verifying,
 )
 from sandbox.races.of_upkeep import (
@@ -49,6 +51,7 @@ def plays(ground: Ground) -> tuple[Play, ...]:
         play("an alarm delivered twice, and another", alarms("a", "a", "b"), is_long=False, ends=one_incident(2)),
         play("an alarm while the incident closes", at_the_end_of_the_lease("b"), no_alarm_lost(2)),
         play("an alarm twice while the incident closes", at_the_end_of_the_lease("b", "b"), no_alarm_lost(2)),
+        play("an alarm beside a muted one that closes", beside_a_muted_one, only_the_meant_one),
         play(
             "approve and reject",
             asked(workflow=False, ann="approve", bob="reject"),

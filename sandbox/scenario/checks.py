@@ -137,11 +137,7 @@ def _reservations(scenario: Scenario) -> Iterator[str]:
 def _tables(scenario: Scenario) -> Iterator[str]:
     for i, table in enumerate(scenario.tables):
         where = f"tables[{i}]"
-        if LEGAL_TABLE.match(table.name) is None:
-            yield (
-                f"{where}.name: {table.name!r} is no legal table name; "
-                "AWS allows 3 to 255 of letters, digits, - _ and ."
-            )
+        yield from _legal(f"{where}.name", "table", table.name)
         yield from _billing(where, table)
         yield from _demand(f"{where}.demand.write", table.demand.write)
         yield from _demand(f"{where}.demand.read", table.demand.read)
@@ -153,15 +149,16 @@ def _tables(scenario: Scenario) -> Iterator[str]:
                 yield f"{where}.bulk_operations[{j}].end: found {bulk.end}; it must come after start, which is {bulk.start}"
         for j, index in enumerate(table.indexes):
             here = f"{where}.indexes[{j}]"
-            if LEGAL_TABLE.match(index.name) is None:
-                yield (
-                    f"{here}.name: {index.name!r} is no legal index name; "
-                    "AWS allows 3 to 255 of letters, digits, - _ and ."
-                )
+            yield from _legal(f"{here}.name", "index", index.name)
             yield from _capacity(here, table.billing, read=index.read, write=index.write)
             yield from _demand(f"{here}.demand.read", index.demand.read)
         yield from _twice(f"{where}.indexes", "index", [index.name for index in table.indexes])
     yield from _twice("tables", "table", [table.name for table in scenario.tables])
+
+
+def _legal(where: str, kind: str, name: str) -> Iterator[str]:
+    if LEGAL_TABLE.match(name) is None:
+        yield f"{where}: {name!r} is no legal {kind} name; AWS allows 3 to 255 of letters, digits, - _ and ."
 
 
 def _billing(where: str, table: TableSpec) -> Iterator[str]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import RLock
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import parse_qsl
 
-from sandbox.loopback import Drop, Hold, HttpAnswer, HttpRequest, LoopbackServer
+from sandbox.loopback import Drop, Hold, HttpAnswer, HttpRequest, LoopbackServer, StandIn
 from sandbox.slack.limits import decoded, refusal_of
 
 SlackMode = Literal["up", "down", "429", "token-revoked", "invalid-blocks-charts"]
@@ -79,7 +79,7 @@ class _Error(Exception):
         self.messages = tuple(messages)
 
 
-class SlackStandIn:
+class SlackStandIn(StandIn):
     """A workspace with one app, in *channel* and those of *also*. *mode*: a word, or steps of [minute, word] in rising order."""
 
     def __init__(
@@ -152,19 +152,6 @@ class SlackStandIn:
     def delete(self, ts: str) -> None:
         """A person deletes a message."""
         del self._messages[ts]
-
-    def start(self) -> Self:
-        self._server.start()
-        return self
-
-    def stop(self) -> None:
-        self._server.stop()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     @property
     def _minute(self) -> int:

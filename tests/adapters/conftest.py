@@ -6,6 +6,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from sandbox.state_table import make_state_table
 from tests.adapters.world import REGION, SHARED, Scripted, StillClock
 from unthrottle.adapters.access import Access
 
@@ -48,10 +49,4 @@ def access(aws: None) -> Access:
 
 @pytest.fixture
 def table_name(aws: None) -> str:
-    boto3.client("dynamodb", REGION).create_table(
-        TableName="incidents",
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    )
-    return "incidents"
+    return make_state_table(boto3.client("dynamodb", REGION))

@@ -17,6 +17,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from sandbox.state_table import make_state_table
 from tests.adapters.taken_apart import TakenApart
 from tests.adapters.test_incidents import *  # noqa: F403  the contract
 from tests.adapters.test_incidents import NOW, cap, fresh, opened, planned
@@ -71,12 +72,7 @@ def access(server: str) -> Access:
 def table_name(access: Access, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An empty table, and plain boto3 clients that find it too."""
     with access.use("dynamodb", "make the table") as client:
-        client.create_table(
-            TableName="incidents",
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        )
+        make_state_table(client)
         client.get_waiter("table_exists").wait(TableName="incidents", WaiterConfig={"Delay": 1})
         monkeypatch.setattr(boto3, "client", lambda *_: client)
         yield "incidents"

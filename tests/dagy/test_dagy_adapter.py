@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.dagy import DagyStandIn, DagyState, PlannedBackfill
+from sandbox.dagy import DagyStandIn, DagyState
 from sandbox.loopback import Drop, Hold, HttpAnswer, HttpRequest, LoopbackServer
+from tests.dagy.planned import NOW, START, planned
 from unthrottle.adapters.dagy import DagyBackfills
 from unthrottle.backfills import (
     Backfill,
@@ -18,22 +19,7 @@ from unthrottle.backfills import (
     CancelUnknown,
 )
 
-START = datetime(2026, 8, 24, 4, 0, tzinfo=UTC)
-NOW = datetime(2026, 8, 24, 4, 30, tzinfo=UTC)
 TIMEOUT_S = 0.2
-
-
-def planned(identifier: str, environment: str = "develop", end: int = 200) -> PlannedBackfill:
-    return PlannedBackfill(
-        id=identifier,
-        flow="hourly-invoices",
-        environment=environment,
-        requested_by="data-eng",
-        start=12,
-        end=end,
-        runs_total=12000,
-        dispatch_rate_per_minute=150,
-    )
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
@@ -11,20 +10,9 @@ import urllib3
 import yaml
 
 from sandbox.dagy import ApiMode, DagyCall, DagyStandIn, DagyState, PlannedBackfill
+from tests.dagy.planned import NOW, START, planned
 
 CONTRACT = yaml.safe_load((Path(__file__).parents[2] / "docs" / "dagy-api.yaml").read_text(encoding="utf-8"))
-START = datetime(2026, 8, 24, 4, 0, tzinfo=UTC)
-NOW = datetime(2026, 8, 24, 4, 30, tzinfo=UTC)
-INVOICES = PlannedBackfill(
-    id="bf-20c4",
-    flow="hourly-invoices",
-    environment="develop",
-    requested_by="data-eng",
-    start=12,
-    end=200,
-    runs_total=12000,
-    dispatch_rate_per_minute=150,
-)
 OVER = PlannedBackfill(
     id="bf-over",
     flow="refunds",
@@ -39,7 +27,7 @@ OVER = PlannedBackfill(
 
 @pytest.fixture
 def dagy() -> Iterator[DagyStandIn]:
-    with DagyStandIn(DagyState([INVOICES, OVER]), start=START, now=lambda: NOW) as stand_in:
+    with DagyStandIn(DagyState([planned(), OVER]), start=START, now=lambda: NOW) as stand_in:
         yield stand_in
 
 

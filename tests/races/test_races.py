@@ -9,7 +9,7 @@ from sandbox.races.ground import Ground, ground
 from sandbox.races.orders import explore, replay, wander
 from sandbox.races.play import Play
 from sandbox.races.plays import plays
-from unthrottle import sweep
+from unthrottle import intake, sweep
 from unthrottle.adapters import incident_items, incidents_table
 from unthrottle.desk import Desk
 
@@ -22,6 +22,7 @@ NAMES = (
     "an alarm delivered twice, and another",
     "an alarm while the incident closes",
     "an alarm twice while the incident closes",
+    "an alarm beside a muted one that closes",
     "approve and reject",
     "approve and the question's end",
     "revert and keep",
@@ -73,6 +74,7 @@ def _no_claim(ports: Any, incident: Any, now: Any) -> Any:
 
 WITHOUT = {
     "two sweeps": (sweep, "_taken_over", _no_claim),
+    "an alarm beside a muted one that closes": (intake, "muted_mark", lambda mark: mark),
     "keep and the lease's end": (incidents_table, "_TAKES_WISHES", "attribute_exists(pk)"),
     "two incidents, budget for one": (incident_items, "spent_by_others", lambda *_: 0),
     "a pause and a change on its way": (Desk, "_still_allowed", lambda *_: None),

@@ -18,21 +18,20 @@ from tests.unit.fakes import (
     FakeAccounts,
     FakePager,
     StillClock,
-    arn_of,
     incident,
     observer,
 )
+from tests.unit.made_changes import CAP
 from unthrottle import returned
 from unthrottle.errors import Conflict, Refused, TryAgain
 from unthrottle.incident import AppliedChange, Incident, Outcome, Question, Status
-from unthrottle.plan import Action, CapConcurrency, Plan, Watch
+from unthrottle.plan import Action, Plan, Watch
 from unthrottle.ports import FiringAlarm, Opened, Ports
 from unthrottle.reopen import Place, reopen
 from unthrottle.report.moments import Step
 from unthrottle.subjects import TableSubject
 from unthrottle.verification import Judgement
 
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
 WATCH = Watch(service="lambda", functions=("victim",))
 ANEW, STUCK = alarm(minutes=60), alarm(minutes=200)
 

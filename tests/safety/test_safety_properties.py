@@ -1,22 +1,16 @@
 """What holds on every night: whatever is planned, seen, refused or said, nothing stays behind that nobody knows of."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import boto3
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from moto import mock_aws
 
-from sandbox.memory_incidents import MemoryIncidents
 from tests.safety.night import Night, account_before, caps, some_changes, some_settings, state_of, switches
-from tests.unit.fakes import ACCOUNT, NOW, REGION, FakeActor, FakeFunctions, StillClock, arn_of, incident, observer
+from tests.unit.fakes import ACCOUNT, NOW, REGION, FakeActor, FakeFunctions, arn_of, incident, observer
 from unthrottle import actions
 from unthrottle.actions import cap_concurrency
 from unthrottle.actions.outcome import GivenBack
-from unthrottle.adapters.access import Access, Clients
-from unthrottle.adapters.incidents_table import IncidentsTable
 from unthrottle.errors import Busy, Refused
 from unthrottle.evidence.pool import Candidate, ConcurrencyAccount
 from unthrottle.evidence.table import Billing, Capacity, IndexSettings
@@ -134,23 +128,6 @@ def test_a_denied_plan_never_reaches_an_adapter(
 
 
 # --- two at once -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=["memory", "table"])
-def incidents(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Incidents]:
-    if request.param == "memory":
-        yield MemoryIncidents()
-        return
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.setenv(name, "testing")
-    with mock_aws():
-        boto3.client("dynamodb", REGION).create_table(
-            TableName="incidents",
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        )
-        yield IncidentsTable(Access(Clients(), REGION), "incidents", clock=StillClock())
 
 
 RESOURCES = ("a", "b", "c")

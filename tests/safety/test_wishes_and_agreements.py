@@ -1,14 +1,11 @@
 """What people say about a change is kept, heard wherever the workflow stands, and binds to exactly what they saw."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
-import boto3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moto import mock_aws
 
 from sandbox.memory_incidents import MemoryIncidents
 from tests.safety.night import some_changes
@@ -22,13 +19,11 @@ from tests.unit.fakes import (
     FakePager,
     FakeStarter,
     StillClock,
-    arn_of,
     incident,
     observer,
 )
+from tests.unit.made_changes import CAP
 from unthrottle.actions.same import agreed_change
-from unthrottle.adapters.access import Access, Clients
-from unthrottle.adapters.incidents_table import IncidentsTable
 from unthrottle.answers import Answer, read_answer, write_answer
 from unthrottle.control import Control, Person
 from unthrottle.errors import BadInput
@@ -39,7 +34,6 @@ from unthrottle.ports import Incidents, Opened, Ports
 from unthrottle.settings import Mode, Settings
 from unthrottle.sweep import Swept, sweep
 
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
 PLAN = Plan(action=Action.CAP_CONCURRENCY, why="because", changes=(CAP,), lease_minutes=120, commands=("put 250",))
 WISH = Wish(do="revert", by="U0OPS", at=NOW)
 QUESTION = Question(about="lease", callback="c", version=3, expires_at=NOW + 60 * MINUTE)
@@ -57,23 +51,6 @@ def in_force(**more: object) -> Incident:
 
 
 # --- the record of a wish ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=["memory", "table"])
-def incidents(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Incidents]:
-    if request.param == "memory":
-        yield MemoryIncidents()
-        return
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.setenv(name, "testing")
-    with mock_aws():
-        boto3.client("dynamodb", REGION).create_table(
-            TableName="incidents",
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        )
-        yield IncidentsTable(Access(Clients(), REGION), "incidents", clock=StillClock())
 
 
 def test_a_wish_lies_beside_the_record_and_outlives_the_workflows_writes(incidents: Incidents) -> None:

@@ -1,5 +1,7 @@
 """Before anybody is throttled a person is asked once, and reminded once: nobody suffers yet."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,5 +51,8 @@ def test_the_button_of_the_first_message_still_decides_after_several_looks(tmp_p
     (call,) = outcome["mutations"]
     shown = next(call["text"] for call in outcome["slack"] if "needs a person's yes" in call["text"])
     assert f"cap `svc-loader` at {call['parameters']['ReservedConcurrentExecutions']}" in shown
+    typed = f"unthrottle approve {incident['id']}:{{version}} --stack unthrottle --region eu-west-1"
+    asked = [call["text"] + json.dumps(call["blocks"]) for call in outcome["slack"]]
+    assert any(re.search(typed.format(version="[0-9]+"), text) for text in asked)
     assert incident["status"] == "applied"
     assert outcome["errors"] == []

@@ -46,6 +46,8 @@ RUNS = "dagy-runs-develop"
         pytest.param("pause", Pause(duration=None), id="pause until resume"),
         pytest.param("pause 2h", Pause(duration=timedelta(hours=2)), id="pause for hours"),
         pytest.param("pause 30m", Pause(duration=timedelta(minutes=30)), id="pause for minutes"),
+        pytest.param("pause 1d", Pause(duration=timedelta(days=1)), id="pause for a day, as in a terminal"),
+        pytest.param("pause 5w", Pause(duration=timedelta(weeks=5)), id="pause for weeks"),
         pytest.param("resume", Resume(), id="resume"),
         pytest.param("audit", Audit(), id="audit"),
     ],
@@ -102,6 +104,8 @@ def test_what_phones_and_slack_do_to_text_is_undone(text: str, asked: Asked) -> 
         pytest.param("pause 0m", "/unthrottle pause [2h]", id="no time at all"),
         pytest.param("pause forever", "/unthrottle pause [2h]", id="no duration"),
         pytest.param("pause 1000h", "/unthrottle pause [2h]", id="a year"),
+        pytest.param("pause 42d", "/unthrottle pause [2h]", id="longer than the longest"),
+        pytest.param("keep INC-7Q2M 2h", "/unthrottle keep <incident> [24h]", id="keep for what nobody can choose"),
         pytest.param("resume now", "/unthrottle resume", id="resume with an argument"),
         pytest.param("xyzzy", None, id="nothing like it"),
         pytest.param('check "dagy', None, id="an open quote"),
@@ -144,3 +148,9 @@ def test_a_snooze_without_a_usable_duration_runs_nothing() -> None:
         message="`tomorrow` is no duration; write 30m or 2h, or nothing for an hour; nothing was run.",
         suggestion="/unthrottle snooze <incident> [2h]",
     )
+
+
+def test_a_keep_of_another_length_says_which_there_is() -> None:
+    asked = understand("keep INC-7Q2M 2h")
+    assert isinstance(asked, NotUnderstood)
+    assert asked.message == "`keep` takes 24h or nothing after the incident; nothing was run."

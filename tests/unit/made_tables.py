@@ -27,12 +27,14 @@ def capacity(read: int, write: int) -> Capacity:
     return Capacity(read=read, write=write)
 
 
-def table(own: Capacity, indexes: dict[str, Capacity] | None = None) -> TableSettings:
+def table(
+    own: Capacity, indexes: dict[str, Capacity] | None = None, billing: Billing = Billing.PROVISIONED
+) -> TableSettings:
     return TableSettings(
         name=NAME,
         arn=ARN,
         status="ACTIVE",
-        billing=Billing.PROVISIONED,
+        billing=billing,
         capacity=own,
         indexes=tuple(
             IndexSettings(name=name, status="ACTIVE", capacity=value) for name, value in (indexes or {}).items()
@@ -41,14 +43,18 @@ def table(own: Capacity, indexes: dict[str, Capacity] | None = None) -> TableSet
 
 
 def unit(
-    index: str | None = None, writes: Series | None = None, refused: Series | None = None, short: float = 0.0
+    index: str | None = None,
+    writes: Series | None = None,
+    refused: Series | None = None,
+    reads: Series | None = None,
+    short: float = 0.0,
 ) -> UnitMetrics:
     """Metrics of one unit; `short` are write throttles for want of provisioned capacity."""
     nothing = series(None, None)
     causes = dict.fromkeys(Throttle, nothing)
     return UnitMetrics(
         index=index,
-        consumed={Way.READ: nothing, Way.WRITE: writes or nothing},
+        consumed={Way.READ: reads or nothing, Way.WRITE: writes or nothing},
         provisioned=dict.fromkeys(Way, nothing),
         throttle_events={Way.READ: nothing, Way.WRITE: refused or nothing},
         throttles={Way.READ: causes, Way.WRITE: {**causes, Throttle.PROVISIONED: series(None, short or None)}},

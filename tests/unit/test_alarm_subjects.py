@@ -110,3 +110,67 @@ def test_an_entry_may_name_its_own_contributor() -> None:
     found = subjects_of([*entries, query("GROUP BY TableName")], {})
     assert not isinstance(found, NotMine)
     assert found.subjects == (TableSubject(table="a"), TableSubject(table="b"))
+
+
+ARN = "arn:aws:dynamodb:eu-west-1:444455556666:table/runs"
+
+
+@pytest.mark.parametrize(
+    ("watched", "what"),
+    [
+        pytest.param(writes(ARN), ("TableName", ARN), id="a table's ARN"),
+        pytest.param(writes("table/runs"), ("TableName", "table/runs"), id="part of one"),
+        pytest.param(writes("..."), ("TableName", "..."), id="dots"),
+        pytest.param(writes("r" * 256), ("TableName", "r" * 200), id="too long"),
+        pytest.param(
+            writes("runs", GlobalSecondaryIndexName=f"{ARN}/index/by-day"),
+            ("GlobalSecondaryIndexName", f"{ARN}/index/by-day"),
+            id="an index's ARN",
+        ),
+        pytest.param(writes("runs", GlobalSecondaryIndexName=".."), ("GlobalSecondaryIndexName", ".."), id="no index"),
+        pytest.param(
+            metric("AWS/Lambda", "Throttles", {"FunctionName": "arn:aws:lambda:eu-west-1:444455556666:function:f"}),
+            ("function", "arn:aws:lambda:eu-west-1:444455556666:function:f"),
+            id="a function's ARN",
+        ),
+        pytest.param(
+            metric("AWS/Lambda", "Throttles", {"Resource": "444455556666:function:f"}),
+            ("function", "444455556666:function:f"),
+            id="part of a function's ARN",
+        ),
+        pytest.param(metric("AWS/Lambda", "Throttles", {"FunctionName": "f.g"}), ("function", "f.g"), id="a dot"),
+        pytest.param(metric("AWS/Lambda", "Throttles", {"FunctionName": ":live"}), ("function", ":live"), id="alias"),
+        pytest.param(
+            metric("AWS/Lambda", "Throttles", {"FunctionName": "f" * 65}), ("function", "f" * 65), id="65 characters"
+        ),
+    ],
+)
+def test_what_is_no_name_names_nothing_here_and_is_told(watched: dict[str, object], what: tuple[str, str]) -> None:
+    """An ARN that was taken as a name would be the table of that name in this account, whichever account it is of."""
+    found = subjects_of([watched], {})
+    assert isinstance(found, NotMine)
+    dimension, value = what
+    assert found.reason == "other-metric"
+    assert f"the alarm's {dimension} is {value!r}, and no table, index or function can have that name" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("watched", "subject"),
+    [
+        (writes("r" * 255), TableSubject(table="r" * 255)),
+        (writes("a.b_C-9", GlobalSecondaryIndexName="by.day"), TableSubject(table="a.b_C-9", index="by.day")),
+        (metric("AWS/Lambda", "Throttles", {"FunctionName": "f" * 64}), FunctionSubject(function="f" * 64)),
+        (metric("AWS/Lambda", "Throttles", {"Resource": "f_1-a:live"}), FunctionSubject(function="f_1-a")),
+        (metric("AWS/Lambda", "Throttles", {"Resource": "f:$LATEST"}), FunctionSubject(function="f")),
+    ],
+)
+def test_every_name_that_aws_allows_is_a_name(watched: dict[str, object], subject: Subject) -> None:
+    found = subjects_of([watched], {})
+    assert not isinstance(found, NotMine)
+    assert found.subjects == (subject,)
+
+
+def test_what_is_no_name_does_not_hide_the_name_beside_it() -> None:
+    found = subjects_of([writes(ARN), writes("runs")], {})
+    assert not isinstance(found, NotMine)
+    assert found.subjects == (TableSubject(table="runs"),)

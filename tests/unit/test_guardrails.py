@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.fakes import MINUTE, NOW, arn_of
+from tests.unit.made_changes import CAP, SOURCE
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis
-from unthrottle.evidence.pool import ConcurrencyAccount, SourceKind
+from unthrottle.evidence.pool import ConcurrencyAccount
 from unthrottle.evidence.table import Capacity
 from unthrottle.guardrails import GUARDRAILS, Context, effective_mode, judge
 from unthrottle.incident import Decision
@@ -17,7 +18,6 @@ from unthrottle.plan import (
     Action,
     CancelBackfill,
     CapConcurrency,
-    CapEventSource,
     Change,
     Plan,
     SavedTable,
@@ -26,17 +26,6 @@ from unthrottle.plan import (
 from unthrottle.ports import Ledger
 from unthrottle.settings import Mode, Settings, WhenSlackIsDown
 
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
-SOURCE = CapEventSource(
-    function="hog",
-    arn=arn_of("hog"),
-    uuid="u1",
-    source=SourceKind.SQS,
-    knob="MaximumConcurrency",
-    before=None,
-    after=250,
-    peak=841,
-)
 TABLE_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/dagy-runs-develop"
 SWITCH = SwitchToOnDemand(
     table="dagy-runs-develop", arn=TABLE_ARN, before=SavedTable(capacity=Capacity(read=5, write=10)), hourly_cost=2.0

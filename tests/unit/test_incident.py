@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from tests.unit.fakes import NOW, arn_of, incident
+from tests.unit.made_changes import CAP
 from unthrottle.errors import (
     BadInput,
     Busy,
@@ -17,7 +18,7 @@ from unthrottle.errors import (
     TryAgain,
 )
 from unthrottle.incident import Moment, Status
-from unthrottle.plan import Action, CapConcurrency, Plan
+from unthrottle.plan import Action, Plan
 
 LEGAL = {
     (Status.NONE, Status.WOULD_APPLY),
@@ -54,10 +55,8 @@ def test_a_story_grows_by_one_cut_line() -> None:
 
 def test_a_records_resources_are_what_its_plan_would_change() -> None:
     """The keys under which only one incident may act; none without a plan."""
-    change = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
-
     assert incident().resources == ()
-    assert incident(plan=Plan(action=Action.CAP_CONCURRENCY, why="w", changes=(change,))).resources == (arn_of("hog"),)
+    assert incident(plan=Plan(action=Action.CAP_CONCURRENCY, why="w", changes=(CAP,))).resources == (arn_of("hog"),)
 
 
 def test_an_error_carries_the_code_by_which_programs_tell_it_apart() -> None:

@@ -1,5 +1,6 @@
 """A storm is one incident, a repeated delivery is none, and what is not ours opens nothing."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -29,6 +30,7 @@ class Intake:
             clock=StillClock(),
             settings=Settings(member_accounts=(MEMBER,)),
             home_account=ACCOUNT,
+            home_region=REGION,
             alarms_of=self.alarms_of,
             own_prefix="unthrottle",
         )
@@ -171,6 +173,84 @@ def test_a_muted_alarm_is_recorded_as_muted() -> None:
     intake.results(event(writes("t"), muteDetail={"mutedByArn": "arn:aws:cloudwatch:x:y:alarm-mute-rule:deploy"}))
 
     assert intake.incidents.open_incidents()[0].muted_by == "mute rule deploy"
+
+
+MUTE = {"mutedByArn": "arn:aws:cloudwatch:x:y:alarm-mute-rule:load-test"}
+
+
+@pytest.mark.parametrize("is_muted_first", [True, False], ids=["the muted one first", "the muted one last"])
+def test_an_alarm_that_nobody_muted_never_joins_a_muted_one(is_muted_first: bool) -> None:
+    """Both are of one pool: in either order one incident is worked on, and one says what was muted."""
+    intake = Intake()
+    muted, meant = event(throttles("f1"), name="muted", muteDetail=MUTE), event(throttles("f2"), name="meant")
+    for one in (muted, meant) if is_muted_first else (meant, muted):
+        assert intake.results(one) == ["opened"]
+
+    found = {one.alarm_name: one for one in intake.incidents.open_incidents()}
+    assert {name: (one.muted_by, one.triggers) for name, one in found.items()} == {
+        "muted": ("mute rule load-test", 1),
+        "meant": (None, 1),
+    }
+    assert found["meant"].fingerprint == fingerprint(ACCOUNT, REGION, PoolSubject())
+    assert set(intake.starter.started) == {one.id for one in found.values()}
+
+
+def test_a_state_change_that_is_delivered_muted_and_unmuted_is_worked_on() -> None:
+    """The delivery that says nothing of a mute counts, whichever comes first."""
+    muted, meant = event(writes("t"), muteDetail=MUTE), event(writes("t"))
+    for order in (muted, meant), (meant, muted):
+        intake = Intake()
+        for one in order:
+            intake.results(one)
+        assert sorted(str(one.muted_by) for one in intake.incidents.open_incidents()) == ["None", "mute rule load-test"]
+
+
+def test_muted_alarms_of_one_pool_are_one_incident() -> None:
+    """A load test does not fill the channel."""
+    intake = Intake()
+    results = [intake.results(event(throttles(f"f{n}"), name=f"f{n}", muteDetail=MUTE)) for n in range(9)]
+    assert results == [["opened"], *[["joined"]] * 8]
+
+
+def _passed_on(inner: object) -> dict[str, object]:
+    return {"Records": [{"body": json.dumps({"Type": "Notification", "Message": json.dumps(inner)})}]}
+
+
+@pytest.mark.parametrize(
+    ("inner", "result"),
+    [
+        (event(writes("t")), "opened"),
+        (event(name="a"), "opened"),
+        (event(writes("t"), account=MEMBER), "not-its-own"),
+        (event(name="a", account=MEMBER), "not-its-own"),
+        ({**event(writes("t")), "region": "ap-south-1"}, "not-its-own"),
+        ({**event(name="a"), "region": "ap-south-1"}, "not-its-own"),
+        (event({**writes("t"), "accountId": MEMBER}), "not-its-own"),
+        (event(writes("t"), {**writes("t"), "accountId": MEMBER}), "not-its-own"),
+    ],
+    ids=[
+        "of home",
+        "of home, by its definition",
+        "of a member",
+        "of a member, by its definition",
+        "of another Region",
+        "of another Region, by its definition",
+        "home's about a member",
+        "home's about itself and a member",
+    ],
+)
+def test_a_message_of_sns_or_sqs_speaks_only_for_the_account_and_region_it_runs_in(inner: object, result: str) -> None:
+    """Whoever may send there wrote the account in it; EventBridge writes an event's account itself."""
+    intake = Intake({"a": [writes("t")]})
+
+    assert intake.results(_passed_on(inner)) == [result]
+    assert len(intake.incidents.open_incidents()) == (1 if result == "opened" else 0)
+
+
+def test_what_definitions_say_counts_though_the_alarm_came_by_a_message() -> None:
+    """CloudWatch gave them, and the account Unthrottle runs in may watch its members' metrics."""
+    intake = Intake({"a": [{**writes("t"), "accountId": MEMBER}]})
+    assert intake.results(_passed_on(event(name="a"))) == ["opened"]
 
 
 def test_a_composite_is_resolved_by_its_childrens_definitions() -> None:

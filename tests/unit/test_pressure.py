@@ -7,16 +7,15 @@ import pytest
 
 from tests.unit.fakes import MINUTE, NOW, FakeMetrics, FakeTables, arn_of, incident, observer, series
 from tests.unit.looked import NAME, TABLE, flat, pool_metrics, rows
+from tests.unit.made_changes import CAP
 from unthrottle.evidence.pool import SourceKind
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import Capacity
 from unthrottle.incident import AppliedChange, Incident, Outcome
-from unthrottle.plan import CapConcurrency, CapEventSource, Change, SavedTable, SwitchToOnDemand
+from unthrottle.plan import CapEventSource, Change, SavedTable, SwitchToOnDemand
 from unthrottle.pressure import Pressure, pressure_on
 from unthrottle.subjects import TableSubject
 from unthrottle.symptom import judge_symptom
-
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
 
 
 def held(*changes: Change) -> Incident:

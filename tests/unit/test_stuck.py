@@ -1,33 +1,19 @@
 """An incident that nobody gets on with is told by an alarm of its own; one that waits for somebody is not."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.unit.fakes import ACCOUNT, NOW, REGION
+from tests.unit.fakes import MINUTE, NOW, incident
 from unthrottle.incident import Incident, Moment, Question, Status
 from unthrottle.stuck import LEASE_OVER_FOR, SILENT_FOR, stuck
-from unthrottle.subjects import PoolSubject
-
-MINUTE = timedelta(minutes=1)
 
 
 def _incident(**more: Any) -> Incident:
     opened = NOW - timedelta(days=1)
-    incident = Incident(
-        id="INC-ABCD1234",
-        fingerprint=f"{ACCOUNT}/{REGION}/lambda/pool",
-        account=ACCOUNT,
-        region=REGION,
-        kind="lambda",
-        subject=PoolSubject(),
-        opened_at=opened,
-        alarm_name="a",
-        timeline=(Moment(at=opened, event="incident.opened", detail=""),),
-    )
-    return replace(incident, **more)
+    told = (Moment(at=opened, event="incident.opened", detail=""),)
+    return incident(**{"opened_at": opened, "timeline": told, **more})
 
 
 def _question(minutes: int) -> Question:
@@ -35,7 +21,7 @@ def _question(minutes: int) -> Question:
 
 
 @pytest.mark.parametrize(
-    ("incident", "is_stuck"),
+    ("found", "is_stuck"),
     [
         (_incident(), True),
         (_incident(timeline=(Moment(at=NOW - SILENT_FOR + MINUTE, event="e", detail=""),)), False),
@@ -61,5 +47,5 @@ def _question(minutes: int) -> Question:
         "a change without a lease",
     ],
 )
-def test_what_is_stuck(incident: Incident, is_stuck: bool) -> None:
-    assert stuck([incident], NOW) == (("INC-ABCD1234",) if is_stuck else ())
+def test_what_is_stuck(found: Incident, is_stuck: bool) -> None:
+    assert stuck([found], NOW) == (("INC-TEST0001",) if is_stuck else ())

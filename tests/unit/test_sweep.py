@@ -19,13 +19,13 @@ from tests.unit.fakes import (
     incident,
     observer,
 )
+from tests.unit.made_changes import CAP
 from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
 from unthrottle.incident import AppliedChange, Incident, Moment, Outcome, Question, Settling, Status, Wish
-from unthrottle.plan import Action, CancelBackfill, CapConcurrency, Change, Plan
+from unthrottle.plan import Action, CancelBackfill, Change, Plan
 from unthrottle.ports import Joined, Opened, Ports
 from unthrottle.sweep import Swept, sweep
 
-CAP = CapConcurrency(function="hog", arn=arn_of("hog"), before=None, after=250, peak=841)
 CANCEL = CancelBackfill(backfill_id="bf-1", flow="f", environment="develop", table="t", table_arn="arn", resume="again")
 HOUR = timedelta(hours=1)
 

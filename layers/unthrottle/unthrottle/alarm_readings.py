@@ -32,6 +32,8 @@ class Trigger:
     """The account the alarm is in, as EventBridge says; empty: it is `account`."""
     owners: tuple[str, ...] = ()
     """The accounts that its metrics name: a monitoring account's alarms may watch another's (CloudWatch guide, cross-account)."""
+    is_passed_on: bool = False
+    """Whether it came inside a message of SNS or SQS: whoever may send there wrote the account and the Region in it."""
 
     @property
     def strangers(self) -> tuple[str, ...]:
@@ -74,6 +76,8 @@ class LookUp:
     contributor: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
     """What a contributor's event says of itself, such as its table; the definition alone does not name it."""
+    is_passed_on: bool = False
+    """As a trigger's. What the definitions then say is CloudWatch's own word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,11 @@ DYNAMODB_METRICS = frozenset(
     }
     | {"ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"}
 )
-_NAME = re.compile(r"[a-zA-Z0-9_.:/-]{1,255}")
+_TABLE = re.compile(r"(?!\.+$)[a-zA-Z0-9_.-]{1,255}")
+"""A table's or an index's name (DynamoDB guide, naming rules; one of less than three characters exists nowhere). CloudWatch's
+dimensions hold names, never an ARN: taken as a name, the ARN of another account would be the table of that name here."""
+_FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""A function's name (Lambda API, FunctionName without the forms of an ARN)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,10 @@ class Found:
     account: str | None = None
     owners: tuple[str, ...] = ()
     elsewhere: tuple["Found", ...] = ()
+
+
+_SHOWN = 200
+"""Characters of such a value that are shown: an ARN of a table with its index, whole."""
 
 
 _SELECT = re.compile(
@@ -72,6 +80,7 @@ def subjects_of(metrics: list[object], attributes: Mapping[str, object]) -> Foun
     """
     subjects: dict[str, dict[Subject, None]] = {}
     names: dict[str, dict[str, None]] = {}
+    nameless = ""
     grouped = False
     for entry in metrics[:100]:
         item = mapping(entry)
@@ -93,6 +102,9 @@ def subjects_of(metrics: list[object], attributes: Mapping[str, object]) -> Foun
             namespace, name = string(metric.get("namespace")), string(metric.get("name"))
             dimensions = mapping(metric.get("dimensions"))
         subject = _subject(namespace, name, dimensions)
+        if isinstance(subject, _NoName):
+            nameless = nameless or subject.words
+            continue
         if subject is None or (isinstance(subject, PoolSubject) and namespace == "AWS/DynamoDB"):
             continue  # also a metric of DynamoDB without a dimension speaks of no table
         subjects.setdefault(owner, {})[subject] = None
@@ -111,22 +123,42 @@ def subjects_of(metrics: list[object], attributes: Mapping[str, object]) -> Foun
     if grouped:
         return NotMine(reason="contributors-follow", detail="a grouped query; each table speaks by its own event")
     return NotMine(
-        reason="other-metric", detail="the alarm watches nothing that shows throttling in DynamoDB or Lambda"
+        reason="other-metric",
+        detail=nameless or "the alarm watches nothing that shows throttling in DynamoDB or Lambda",
     )
 
 
-def _subject(namespace: str, name: str, dimensions: Mapping[str, object]) -> Subject | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NoName:
+    """A dimension's value that no resource can have as its name."""
+
+    dimension: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        return (
+            f"the alarm's {self.dimension} is {self.value[:_SHOWN]!r}, and no table, index or function can have that name; "
+            "CloudWatch's metrics have the plain name there, no ARN"
+        )
+
+
+def _subject(namespace: str, name: str, dimensions: Mapping[str, object]) -> Subject | _NoName | None:
     """Name the resource one metric is about; for a DynamoDB metric without a table the pool stands for "all"."""
     if namespace == "AWS/Lambda" and name in LAMBDA_METRICS:
-        function = string(dimensions.get("FunctionName") or dimensions.get("Resource")).split(":")[0]
-        if not function:
+        whole = string(dimensions.get("FunctionName") or dimensions.get("Resource"))
+        function, *qualifier = whole.split(":")  # `Resource` may add an alias or a version (Lambda guide, metrics)
+        if not whole:
             return PoolSubject()
-        return FunctionSubject(function=function) if _NAME.fullmatch(function) else None
+        is_name = _FUNCTION.fullmatch(function) is not None and len(qualifier) <= 1
+        return FunctionSubject(function=function) if is_name else _NoName(dimension="function", value=whole)
     if namespace == "AWS/DynamoDB" and name in DYNAMODB_METRICS:
         table, index = string(dimensions.get("TableName")), string(dimensions.get("GlobalSecondaryIndexName"))
         if not table:
             return PoolSubject() if not dimensions else None
-        if _NAME.fullmatch(table) is None or (index and _NAME.fullmatch(index) is None):
-            return None
+        if _TABLE.fullmatch(table) is None:
+            return _NoName(dimension="TableName", value=table)
+        if index and _TABLE.fullmatch(index) is None:
+            return _NoName(dimension="GlobalSecondaryIndexName", value=index)
         return TableSubject(table=table, index=index or None)
     return None

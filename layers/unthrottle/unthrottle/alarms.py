@@ -6,8 +6,9 @@ event are untrusted text; only dimensions choose a resource (an alarm's name may
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 
 from unthrottle.alarm_readings import EARLY_METRICS, Firing, LookUp, Muted, NotMine, Reading, Trigger
@@ -25,16 +26,20 @@ def read(event: object) -> list[Reading]:
     Always returns at least one reading and raises nothing.
     """
     inner = list(islice(_unwrap(event), _MOST_EVENTS + 1))
-    readings = [reading for one in inner[:_MOST_EVENTS] for reading in _read_one(one)]
+    readings = [
+        _passed_on(reading) if is_wrapped else reading
+        for one, is_wrapped in inner[:_MOST_EVENTS]
+        for reading in _read_one(one)
+    ]
     if len(inner) > _MOST_EVENTS:
         readings.append(NotMine(reason="too-many", detail=f"the event carries more than {_MOST_EVENTS} records"))
     return readings or [NotMine(reason="not-an-alarm", detail="the event carries no records")]
 
 
-def _unwrap(event: object, depth: int = 0) -> Iterator[object]:
-    """Yield the events inside SNS and SQS records; anything else as it is."""
+def _unwrap(event: object, depth: int = 0) -> Iterator[tuple[object, bool]]:
+    """Yield the events inside SNS and SQS records; anything else as it is. With each, whether it was inside one."""
     if not isinstance(event, Mapping) or depth > 3:
-        yield event
+        yield event, depth > 0
         return
     records = event.get("Records")
     if isinstance(records, list):
@@ -44,7 +49,7 @@ def _unwrap(event: object, depth: int = 0) -> Iterator[object]:
     if event.get("Type") == "Notification" and isinstance(event.get("Message"), str):
         yield from _unwrap(parsed(event["Message"]), depth + 1)
         return
-    yield event
+    yield event, depth > 0
 
 
 def _inside(record: object) -> object:
@@ -54,6 +59,16 @@ def _inside(record: object) -> object:
     if isinstance(sns, Mapping):
         return parsed(sns.get("Message"))
     return parsed(record["body"]) if "body" in record else record
+
+
+def _passed_on(reading: Reading) -> Reading:
+    match reading:
+        case Firing() | Muted():
+            return replace(reading, trigger=replace(reading.trigger, is_passed_on=True))
+        case LookUp():
+            return replace(reading, is_passed_on=True)
+        case NotMine():
+            return reading
 
 
 def _read_one(event: object) -> list[Reading]:
@@ -109,41 +124,57 @@ def _judge(envelope: Envelope) -> list[Reading]:
     found = subjects_of(metrics, attributes)
     if isinstance(found, NotMine):
         return [not_mine(found.reason, found.detail)]
-    trigger = Trigger(
+    triggers = triggers_of(
+        found,
         dedupe_key=key,
         alarm_name=envelope.name,
         account=envelope.account,
         region=envelope.region,
         state_at=state_at,
-        subjects=(),
-        metrics=(),
         reason=reason,
         contributor=contributor,
-        sender=envelope.account,
     )
-    return [
-        Firing(trigger=one) if envelope.muted_by is None else Muted(trigger=one, by=envelope.muted_by)
-        for one in triggers_of(found, trigger)
-    ]
+    return readings_of(triggers, envelope.muted_by)
 
 
-def triggers_of(found: Found, trigger: Trigger) -> list[Trigger]:
-    """Make one trigger for each account that an alarm's metrics are about. `trigger` says the rest, and the alarm's account.
+def triggers_of(
+    found: Found,
+    *,
+    dedupe_key: str,
+    alarm_name: str,
+    account: str,
+    region: str,
+    state_at: datetime,
+    reason: str,
+    contributor: str | None,
+) -> list[Trigger]:
+    """Make one trigger for each account that an alarm's metrics are about. `account` is the one the alarm is in.
 
     Each names all accounts the alarm speaks of: whether it may speak of them is judged for the whole alarm.
     """
     whole = (found, *found.elsewhere)
     owners = tuple(owner for one in whole for owner in one.owners)
     return [
-        replace(
-            trigger,
-            account=one.account or trigger.account,
+        Trigger(
+            dedupe_key=dedupe_key,
+            alarm_name=alarm_name,
+            account=one.account or account,
+            region=region,
+            state_at=state_at,
             subjects=one.subjects,
             metrics=one.metrics,
+            reason=reason,
+            contributor=contributor,
+            sender=account,
             owners=owners,
         )
         for one in whole
     ]
+
+
+def readings_of(triggers: Iterable[Trigger], muted_by: str | None) -> list[Reading]:
+    """Say of an alarm in ALARM that it fires, or by what it is muted."""
+    return [Firing(trigger=one) if muted_by is None else Muted(trigger=one, by=muted_by) for one in triggers]
 
 
 __all__ = [
@@ -158,6 +189,7 @@ __all__ = [
     "Reading",
     "Trigger",
     "read",
+    "readings_of",
     "subjects_of",
     "triggers_of",
 ]

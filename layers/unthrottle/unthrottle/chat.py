@@ -88,6 +88,27 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def unescape(text: str) -> str:
+    """Undo Slack's escaping: what a reader sees."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def value_of(node: object, key: str) -> object:
+    """Take one value out of a block or a part of it; None where there is none."""
+    return node.get(key) if isinstance(node, Mapping) else None
+
+
+def text_of(node: object) -> str:
+    """Return the text of a text object or a cell; nothing where it has none."""
+    found = value_of(node, "text")
+    return found if isinstance(found, str) else ""
+
+
+def items_of(value: object) -> Sequence[object]:
+    """Return a block's list of parts; empty where it is none."""
+    return value if isinstance(value, list | tuple) else ()
+
+
 def _table_as_code(block: Block) -> Block:
     room = MAX_SECTION_TEXT - 100
     lines = escape(table_text(block).replace("```", "'''")).split("\n")
@@ -126,7 +147,7 @@ def _lines(blocks: Sequence[Block], *, known: str) -> Iterator[str]:
     for block in blocks:
         match block.get("type"):
             case "section" | "header":
-                parts = [block.get("text"), *_sequence(block.get("fields"))]
+                parts = [block.get("text"), *items_of(block.get("fields"))]
                 yield from (line for part in parts for line in _texts(part) if line and line not in known)
             case "context":
                 yield from (line for line in _texts(block.get("elements")) if line and line not in known)
@@ -137,7 +158,7 @@ def _lines(blocks: Sequence[Block], *, known: str) -> Iterator[str]:
             case "table":
                 yield f"```\n{escape(table_text(block).replace('```', chr(39) * 3))}\n```"
             case "actions":
-                yield from _commands(_sequence(block.get("elements")))
+                yield from _commands(items_of(block.get("elements")))
             case _:
                 continue
 
@@ -155,10 +176,6 @@ def _commands(elements: Sequence[object]) -> Iterator[str]:
             yield f"To {action}, type `/unthrottle {action} {incident}`."
         elif action == "keep-24h":
             yield f"To keep it for another day, type `/unthrottle keep {incident} 24h`."
-
-
-def _sequence(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else ()
 
 
 def _cut(text: str) -> str:

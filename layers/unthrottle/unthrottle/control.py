@@ -15,6 +15,7 @@ from unthrottle.incident import Incident, Wish
 from unthrottle.ports import Accounts, Clock, Incidents, Starter
 from unthrottle.settings import Settings
 from unthrottle.slack_grammar import (
+    LONGEST_PAUSE,
     Asked,
     Audit,
     Check,
@@ -28,10 +29,13 @@ from unthrottle.slack_grammar import (
     Snooze,
     Status,
     help_text,
+    hours,
 )
 
 log = logging.getLogger("unthrottle")
 
+SHOWN_OPEN = 20
+"""Open incidents that an answer names: an answer in Slack stays short."""
 HOME_LOOKS_AT = 100
 """Newest incidents in which the last ten actions are looked for."""
 ABOUT: dict[Do, tuple[str, ...]] = {
@@ -226,6 +230,8 @@ class Control:
     def _pause(self, duration: timedelta | None, person: Person) -> str:
         if not self.may_act(person):
             return "Only operators may pause. Nothing was changed."
+        if duration is not None and duration > LONGEST_PAUSE:
+            return f"The longest pause that ends by itself is {hours(LONGEST_PAUSE)}. Nothing was changed."
         now = self._clock.now()
         until = now + (WITHOUT_END if duration is None else duration)
         self._incidents.set_pause(until, person.id)
@@ -264,7 +270,9 @@ class Control:
         if not found:
             return f"{mode}. No open incident."
         lines = [f"{mode}. Open incidents: {len(found)}"]
-        lines.extend(f"{incident.id}: {stands(incident)}" for incident in found[:20])
+        lines.extend(f"{incident.id}: {stands(incident)}" for incident in found[:SHOWN_OPEN])
+        if len(found) > SHOWN_OPEN:
+            lines.append(f"and {len(found) - SHOWN_OPEN} more: `unthrottle incidents` in a terminal lists all")
         return "\n".join(lines)
 
     def _start(self, resource: str, person: Person, *, dry_run: bool) -> str:

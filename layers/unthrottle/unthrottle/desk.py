@@ -234,8 +234,10 @@ class Desk(Telling):
             if self._ports.clock.now() - compared_at > AT_ONCE:
                 actions.compare_again(change, actor)
             made = actions.apply(change, self._observer(incident), actor, self._ports.backfills)
-            log.info("action.applied", extra={"incident_id": incident.id, "target": change.target})
-            return AppliedChange(change=made, at=self._ports.clock.now())
+            at = self._ports.clock.now()
+            seconds = int((at - incident.opened_at).total_seconds())
+            log.info("action.applied", extra={"incident_id": incident.id, "target": change.target, "seconds": seconds})
+            return AppliedChange(change=made, at=at)
 
         return self._run.step(self._name("act"), work, AppliedChange)
 

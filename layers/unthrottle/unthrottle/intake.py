@@ -9,7 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from unthrottle.alarms import Firing, LookUp, Muted, NotMine, Reading, Trigger, read, subjects_of, triggers_of
+from unthrottle.alarms import (
+    Firing,
+    LookUp,
+    Muted,
+    NotMine,
+    Reading,
+    Trigger,
+    read,
+    readings_of,
+    subjects_of,
+    triggers_of,
+)
 from unthrottle.errors import NotAllowed, NotFound, Refused
 from unthrottle.incident import Incident, Moment
 from unthrottle.ports import Alarms, Clock, Incidents, Joined, Opened, Starter
@@ -22,6 +33,7 @@ from unthrottle.subjects import (
     fingerprint,
     incident_id,
     is_own,
+    muted_mark,
 )
 
 log = logging.getLogger("unthrottle")
@@ -41,6 +53,7 @@ class Receiver:
         clock: Clock,
         settings: Settings,
         home_account: str,
+        home_region: str,
         alarms_of: AlarmsOf,
         own_prefix: str | None,
     ) -> None:
@@ -49,6 +62,7 @@ class Receiver:
         self._clock = clock
         self._settings = settings
         self._home_account = home_account
+        self._home_region = home_region
         self._alarms_of = alarms_of
         self._own_prefix = own_prefix
 
@@ -75,6 +89,8 @@ class Receiver:
         unknown = self._not_ours(reading.account, reading.alarm_name)
         if unknown is not None:
             return [unknown]
+        if reading.is_passed_on and not self._is_home(reading.account, reading.region):
+            return [_hearsay(reading.account, reading.region, reading.alarm_name)]
         try:
             metrics: Sequence[object] = self._alarms_of(reading.account, reading.region).metrics_of(reading.names)
         except (NotAllowed, NotFound, Refused) as error:
@@ -82,22 +98,17 @@ class Receiver:
         found = subjects_of(list(metrics), dict(reading.attributes))
         if isinstance(found, NotMine):
             return [replace(found, alarm_name=reading.alarm_name)]
-        trigger = Trigger(
+        triggers = triggers_of(
+            found,
             dedupe_key=reading.dedupe_key,
             alarm_name=reading.alarm_name,
             account=reading.account,
             region=reading.region,
             state_at=reading.state_at,
-            subjects=(),
-            metrics=(),
             reason=reading.reason,
             contributor=reading.contributor,
-            sender=reading.account,
         )
-        return [
-            Firing(trigger=one) if reading.muted_by is None else Muted(trigger=one, by=reading.muted_by)
-            for one in triggers_of(found, trigger)
-        ]
+        return readings_of(triggers, reading.muted_by)
 
     def _take(self, reading: Reading) -> list[dict[str, object]]:
         if isinstance(reading, NotMine):
@@ -110,6 +121,11 @@ class Receiver:
             return [self._not_mine(unknown)]
         if trigger.strangers and trigger.sender != self._home_account:
             return [self._not_mine(_not_its_own(trigger))]
+        if trigger.is_passed_on:
+            spoken_of = (trigger.sender or trigger.account, trigger.account, *trigger.owners)
+            stranger = next((one for one in spoken_of if not self._is_home(one, trigger.region)), None)
+            if stranger is not None:
+                return [self._not_mine(_hearsay(stranger, trigger.region, trigger.alarm_name))]
         muted_by = reading.by if isinstance(reading, Muted) else None
         answers = []
         for subject in _one_for_each_incident(trigger):
@@ -130,6 +146,9 @@ class Receiver:
             detail=f"account {account} is not one this stack looks after",
             alarm_name=alarm_name,
         )
+
+    def _is_home(self, account: str, region: str) -> bool:
+        return (account, region) == (self._home_account, self._home_region)
 
     def _open(self, trigger: Trigger, subject: Subject, muted_by: str | None) -> dict[str, object]:
         incident = new_incident(trigger, subject, muted_by=muted_by, now_at=self._clock.now())
@@ -164,6 +183,16 @@ def _not_its_own(trigger: Trigger) -> NotMine:
     )
 
 
+def _hearsay(account: str, region: str, alarm_name: str) -> NotMine:
+    """Say that a message's word for another place does not count: EventBridge itself says where its events are from."""
+    return NotMine(
+        reason="not-its-own",
+        detail=f"a message of SNS or SQS speaks of account {account}, {region}: such messages count only for the account and "
+        "Region Unthrottle runs in. Alarms of others come by EventBridge (member.yaml)",
+        alarm_name=alarm_name,
+    )
+
+
 def _one_for_each_incident(trigger: Trigger) -> list[Subject]:
     """Keep one subject for each incident; of a table and its indexes the first one the alarm names."""
     chosen: dict[str, Subject] = {}
@@ -181,8 +210,13 @@ def new_incident(
     requested_by: str | None = None,
     forced_dry_run: bool = False,
 ) -> Incident:
-    """Make the record of a new incident from its first trigger."""
+    """Make the record of a new incident from its first trigger.
+
+    A muted one's fingerprint is its own: whichever of the two comes first, an alarm that nobody muted opens an incident that
+    is worked on, and what was muted never joins it.
+    """
     mark = fingerprint(trigger.account, trigger.region, subject)
+    mark = mark if muted_by is None else muted_mark(mark)
     return Incident(
         id=incident_id(mark, trigger.dedupe_key),
         fingerprint=mark,

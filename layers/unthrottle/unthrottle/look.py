@@ -70,10 +70,7 @@ def look(ports: Ports, settings: Settings, own_prefix: str | None, incident: Inc
         .told(now, "diagnosis.made", f"{diagnosis.cause.value}, {diagnosis.confidence.value} confidence")
         .told(now, "plan.made", plan.action.value)
     )
-    log.info(
-        "diagnosis.made",
-        extra={"incident_id": incident.id, "cause": diagnosis.cause.value, "targets": list(diagnosis.targets)},
-    )
+    _log(found, diagnosis)
     return Seen(
         incident=found,
         picture=picture_of(evidence, diagnosis),
@@ -82,6 +79,11 @@ def look(ports: Ports, settings: Settings, own_prefix: str | None, incident: Inc
         switched_at=evidence.settings.on_demand_since if isinstance(evidence, TableEvidence) else None,
         switches_seen=len(evidence.switches or ()) if isinstance(evidence, TableEvidence) else 0,
     )
+
+
+def _log(incident: Incident, diagnosis: Diagnosis) -> None:
+    made = {"incident_id": incident.id, "cause": diagnosis.cause.value, "targets": list(diagnosis.targets)}
+    log.info("diagnosis.made", extra=made)
 
 
 def redraw(ports: Ports, settings: Settings, own_prefix: str | None, incident: Incident) -> Picture:
@@ -101,6 +103,7 @@ def unread(incident: Incident, why: str, now: datetime) -> Seen:
         gaps=(why,),
     )
     found = replace(incident, diagnosis=diagnosis, plan=UNREAD).told(now, "diagnosis.made", "inconclusive: " + why)
+    _log(found, diagnosis)
     return Seen(incident=found, picture=Picture(columns=(), rows=()), at=now)
 
 

@@ -7,7 +7,7 @@ lease would not fit in the saved capacity. What cannot be read counts as still t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from unthrottle.actions.cap_event_source import CONCURRENT_PER_POLLER
+from unthrottle.actions import cap_event_source
 from unthrottle.evidence.read_table import read_units
 from unthrottle.evidence.table import Way
 from unthrottle.incident import Incident
@@ -56,13 +56,7 @@ def pressure_on(observer: Observer, incident: Incident, now: datetime) -> Pressu
 
 def _bound(change: CapEventSource) -> int:
     """Return about how many executions one capped mapping lets its function have; a function's mappings add up."""
-    match change.knob:
-        case "MaximumConcurrency":
-            return change.after
-        case "MaximumPollers":
-            return change.after * CONCURRENT_PER_POLLER.get(change.source, 1)
-        case "ParallelizationFactor":
-            return max(1, round(change.peak * change.after / (change.before or 1)))
+    return max(1, round(cap_event_source.holds_to(change, change.peak)))
 
 
 def _pressure(

@@ -4,14 +4,17 @@ A step of a run is done once and remembered, so that a resumed run does nothing 
 of anybody who reads it.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from unthrottle import outbox
 from unthrottle.errors import Conflict, NotFound, Refused, TryAgain
-from unthrottle.incident import Incident, Settling, Wish
+from unthrottle.incident import Incident, Outcome, Settling, Wish
 from unthrottle.ports import Ports, Run
+
+log = logging.getLogger("unthrottle")
 
 CLOSED_ELSEWHERE = "closed-elsewhere"
 """The code of a write that was refused because the sweep has closed the incident: this run has nothing more to do."""
@@ -85,8 +88,17 @@ class Records:
         return self._run.step(self._name("load"), work, Incident)
 
     def change(self, incident: Incident, name: str, alter: Callable[[Incident, datetime], Incident]) -> Incident:
-        """Alter and write the record in one step."""
-        return self._run.step(self._name(name), lambda: self._save(alter(incident, self._ports.clock.now())), Incident)
+        """Alter and write the record in one step. The one place where an incident's outcome is written, so it is logged here."""
+
+        def work() -> Incident:
+            now = self._ports.clock.now()
+            written = self._save(alter(incident, now))
+            if written.outcome is Outcome.RECOVERED and incident.outcome is not Outcome.RECOVERED:
+                seconds = int((now - incident.opened_at).total_seconds())
+                log.info("symptom.recovered", extra={"incident_id": incident.id, "seconds": seconds})
+            return written
+
+        return self._run.step(self._name(name), work, Incident)
 
     def settle(self, incident: Incident) -> Settled:
         """Say in the record that the end of its change begins, then read what people wanted up to that moment.

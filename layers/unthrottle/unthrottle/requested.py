@@ -5,21 +5,27 @@ workflow's.
 """
 
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from unthrottle.alarms import Trigger
 from unthrottle.brief import stands
 from unthrottle.errors import Conflict, NotAllowed, NotFound, Refused
-from unthrottle.incident import Status
+from unthrottle.incident import Incident, Status
 from unthrottle.intake import new_incident
 from unthrottle.ports import Accounts, Clock, Incidents, Joined, Starter
 from unthrottle.settings import Mode
-from unthrottle.subjects import FunctionSubject, Subject, TableSubject
+from unthrottle.subjects import FunctionSubject, TableSubject
 
 log = logging.getLogger("unthrottle")
 
 ONLY_WATCHING = frozenset({Status.DENIED, Status.EXPIRED, Status.REJECTED})
+MOST_LOOKS = 5
+"""Looks that are open at once: anybody in the channel may ask, and each is a workflow. Two who ask at the same moment may
+both still get one."""
+_LOOK = "/look/"
+"""Between a fingerprint and a resource's name: the fingerprint of a look at it, so that there is one look at a time."""
 
 
 class Requests:
@@ -69,14 +75,15 @@ class Requests:
         incident = new_incident(trigger, subject, muted_by=None, now_at=now, requested_by=who, forced_dry_run=dry_run)
         if dry_run:
             # A look must not stand in the way of an alarm, which would join it and then be answered by a dry run.
-            known = next(
-                (one for one in self._incidents.open_incidents() if one.fingerprint == incident.fingerprint), None
-            )
-            if known is not None and known.is_in_force and known.recovered_at is not None:
-                known = None  # it only waits for the end of its lease: what is wrong now may be something else
-            if known is not None:
-                return f"{known.id} is open for this already: {stands(known)} Its thread has what is known."
-            incident = replace(incident, fingerprint=f"{incident.fingerprint}/look/{incident.id}")
+            look = replace(incident, fingerprint=f"{incident.fingerprint}{_LOOK}{_name(subject)}")
+            still_open = self._incidents.open_incidents()
+            in_the_way = _in_the_way(still_open, incident, look)
+            if in_the_way is not None:
+                return f"{in_the_way.id} is open for this already: {stands(in_the_way)} Its thread has what is known."
+            looks = [one for one in still_open if _LOOK in one.fingerprint]
+            if len(looks) >= MOST_LOOKS:
+                return _too_many(looks, resource)
+            incident = look
         outcome = self._incidents.open_or_join(incident, trigger.dedupe_key)
         if not dry_run and isinstance(outcome, Joined) and self._made_way(outcome.incident_id, who, now):
             outcome = self._incidents.open_or_join(incident, f"{trigger.dedupe_key}|again")
@@ -103,7 +110,7 @@ class Requests:
             return False
         return True
 
-    def _subject(self, resource: str, now: datetime) -> Subject | None:
+    def _subject(self, resource: str, now: datetime) -> TableSubject | FunctionSubject | None:
         """Tell whether a name is a table's or a function's, by asking; ARNs and kinds in front are understood."""
         name = resource.rsplit("table/", 1)[-1].split("/index/", maxsplit=1)[0]
         kind = "table" if "table/" in resource else None
@@ -127,6 +134,28 @@ class Requests:
             return FunctionSubject(function=observer.functions.describe(name).name)
         except NotFound:
             return None
+
+
+def _name(subject: TableSubject | FunctionSubject) -> str:
+    return subject.table if isinstance(subject, TableSubject) else subject.function
+
+
+def _in_the_way(still_open: Iterable[Incident], incident: Incident, look: Incident) -> Incident | None:
+    """Find what is at work on this already: an incident, or a look that somebody asked for before."""
+    for one in still_open:
+        only_waits = one.is_in_force and one.recovered_at is not None  # what is wrong now may be something else
+        if one.fingerprint == look.fingerprint or (one.fingerprint == incident.fingerprint and not only_waits):
+            return one
+    return None
+
+
+def _too_many(looks: Sequence[Incident], resource: str) -> str:
+    listed = ", ".join(f"{one.id} ({one.fingerprint.rsplit('/', 1)[-1]})" for one in looks)
+    return (
+        f"{len(looks)} looks are open already, and no more than {MOST_LOOKS} run at once: {listed}. {resource} was not looked "
+        "at. Each ends by itself, mostly within minutes, with its report in the channel; ask again then. Alarms do not wait "
+        "for looks."
+    )
 
 
 def _is_elsewhere(resource: str, account: str, region: str) -> bool:

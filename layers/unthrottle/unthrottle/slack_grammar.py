@@ -13,6 +13,8 @@ from datetime import timedelta
 from difflib import get_close_matches
 
 MAX_TEXT = 1000
+LONGEST_PAUSE = timedelta(hours=999)
+"""A pause for longer is one without an end, which somebody has to end."""
 USAGE = {
     "help": "help",
     "check": "check <table or function>",
@@ -27,7 +29,8 @@ USAGE = {
 }
 _RESOURCE = re.compile(r"[A-Za-z0-9_.:/][A-Za-z0-9_.:/-]{0,255}", re.ASCII)
 _INCIDENT = re.compile(r"INC-[0-9A-Z]{4,8}", re.ASCII)
-_DURATION = re.compile(r"([0-9]{1,3})([mh])", re.ASCII)
+_DURATION = re.compile(r"([0-9]{1,3})([mhdw])", re.ASCII)
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _INVISIBLE = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0x00AD])
 _PLAIN = {
@@ -199,6 +202,8 @@ def _about_incident(verb: str, arguments: Sequence[str]) -> Asked:
     if len(arguments) != 1 and not for_a_day and duration is None:
         if verb == "snooze" and len(arguments) == 2:
             return _misused(verb, f"{_quote(arguments[1])} is no duration; write 30m or 2h, or nothing for an hour")
+        if verb == "keep" and len(arguments) == 2:
+            return _misused(verb, "`keep` takes 24h or nothing after the incident")
         return _misused(verb, f"`{verb}` needs one incident, {len(arguments)} were given")
     incident_id = arguments[0].upper()
     if not _INCIDENT.fullmatch(incident_id):
@@ -219,7 +224,9 @@ def _pause(arguments: Sequence[str]) -> Asked:
         return Pause(duration=None)
     duration = _duration(arguments[0])
     if len(arguments) != 1 or duration is None:
-        return _misused("pause", f"{_quote(' '.join(arguments))} is no duration; write 30m or 2h, or nothing")
+        return _misused("pause", f"{_quote(' '.join(arguments))} is no duration; write 30m, 2h or 1d, or nothing")
+    if duration > LONGEST_PAUSE:
+        return _misused("pause", f"the longest pause that ends by itself is {hours(LONGEST_PAUSE)}")
     return Pause(duration=duration)
 
 
@@ -227,8 +234,12 @@ def _duration(word: str) -> timedelta | None:
     match = _DURATION.fullmatch(word.casefold())
     if match is None or int(match[1]) == 0:
         return None
-    amount = int(match[1])
-    return timedelta(hours=amount) if match[2] == "h" else timedelta(minutes=amount)
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def hours(duration: timedelta) -> str:
+    """Write a duration as it can be typed."""
+    return f"{duration // _UNITS['h']}h"
 
 
 def _unknown_verb(words: Sequence[str]) -> NotUnderstood:

@@ -48,6 +48,11 @@ def fingerprint(account: str, region: str, subject: Subject) -> str:
             return f"{account}/{region}/lambda/pool"
 
 
+def muted_mark(mark: str) -> str:
+    """Name the incident of the muted alarms of a fingerprint: one of its own, so that no alarm that is meant joins it."""
+    return f"{mark}/muted"
+
+
 def is_own(name: str, own_prefix: str | None) -> bool:
     """Say whether a function belongs to Unthrottle's own stack (CloudFormation begins its names with the stack's)."""
     return bool(own_prefix) and name.startswith(f"{own_prefix}-")

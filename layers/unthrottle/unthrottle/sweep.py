@@ -6,6 +6,7 @@ before the change, and this looks at the records, not at executions.
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal, get_args
@@ -71,8 +72,16 @@ class Swept:
             )
 
 
-def sweep(ports: Ports, starter: Starter, found: Sequence[Incident] | None = None) -> Swept:
+def sweep(
+    ports: Ports,
+    starter: Starter,
+    found: Sequence[Incident] | None = None,
+    *,
+    about: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> Swept:
     """Look at every open incident once. *found* are the open incidents, where they were listed just now.
+
+    *about* is entered with an incident's id for as long as it is looked at: what is logged meanwhile is about it.
 
     One that cannot be read or written is logged and named, and keeps nobody else's change in force: see `Swept.complain`.
     """
@@ -81,11 +90,12 @@ def sweep(ports: Ports, starter: Starter, found: Sequence[Incident] | None = Non
     found = ports.incidents.open_incidents() if found is None else found
     for incident in found:
         what: Did | None
-        try:
-            what = _sweep_one(ports, starter, incident, now)
-        except (BadInput, Refused, TryAgain) as error:
-            log.error("sweep.failed", extra={"incident_id": incident.id, "error": str(error)})
-            what = "failed"
+        with about(incident.id):
+            try:
+                what = _sweep_one(ports, starter, incident, now)
+            except (BadInput, Refused, TryAgain) as error:
+                log.error("sweep.failed", extra={"incident_id": incident.id, "error": str(error)})
+                what = "failed"
         if what is not None:
             done[what].append(incident.id)
     swept = Swept(

@@ -186,7 +186,9 @@ class Wired:
     @cached_property
     def ports(self) -> "Ports":
         from unthrottle.ports import Ports
+        from unthrottle.report import shell
 
+        shell.reported_by(self.deployment.stack, self.deployment.region)
         return Ports(
             accounts=LateAccounts(self),
             incidents=self.incidents,

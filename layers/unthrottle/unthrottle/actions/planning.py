@@ -86,7 +86,7 @@ _NO_CHANGE: dict[Cause, tuple[Action, str, str]] = {
         "The function grows faster than Lambda adds environments (1,000 per 10 seconds); this ends by itself in seconds.",
         "If it comes back each day at the same time, use provisioned concurrency before it.",
     ),
-    Cause.ALREADY_OVER: (Action.NONE, "Nothing is throttled any more.", ""),
+    Cause.ALREADY_OVER: (Action.NONE, "Nothing is throttled now.", ""),
     Cause.INCONCLUSIVE: (
         Action.ESCALATE,
         "The evidence is missing, stale or contradicts itself, and Unthrottle does not act on a guess.",

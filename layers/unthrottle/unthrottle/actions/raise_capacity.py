@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from unthrottle.actions.outcome import GiveBack, GivenBack, LeftAlone, NotYet
 from unthrottle.actions.scaling_bounds import bounds_back
-from unthrottle.actions.switch_to_on_demand import drifted, has_numbers, provisioned_options, saved, standing
+from unthrottle.actions.switch_to_on_demand import compare_with, has_numbers, provisioned_options, saved, standing
 from unthrottle.errors import Refused, TryAgain
 from unthrottle.evidence.table import Billing, Capacity, ScalingTarget, TableEvidence, Throttle, UnitMetrics, Way
 from unthrottle.plan import RaiseCapacity, SavedTable
@@ -25,6 +25,9 @@ PERMISSIONS = (
     "dynamodb:UpdateTable",
     "application-autoscaling:DescribeScalableTargets",
     "application-autoscaling:RegisterScalableTarget",
+    "cloudwatch:DeleteAlarms",  # these three: Application Auto Scaling tries them for whoever registers a target
+    "cloudwatch:DescribeAlarms",
+    "cloudwatch:PutMetricAlarm",
 )
 
 HEADROOM = 1.3
@@ -142,10 +145,8 @@ def _bounds_commands(table: str, wanted: Sequence[ScalingTarget], present: Seque
 
 
 def compare(item: RaiseCapacity, actor: Actor) -> None:
-    """Raise Drifted when the table is no longer what the diagnosis saw, or a change is under way."""
-    table = actor.table(item.table)
-    if table.billing is not Billing.PROVISIONED or not table.is_settled or not has_numbers(table, item.before):
-        raise drifted(table, item.before, "raise the capacity of")
+    """Raise Drifted when the table is no longer what the diagnosis saw."""
+    compare_with(item.before, actor.table(item.table), "raise the capacity of")
 
 
 def apply(item: RaiseCapacity, actor: Actor) -> RaiseCapacity:

@@ -20,6 +20,11 @@ PERMISSIONS = (
     "dynamodb:UpdateTable",
     "application-autoscaling:DescribeScalableTargets",
     "application-autoscaling:RegisterScalableTarget",
+    # Not ours to call: to register a target, Application Auto Scaling tries with its caller's rights whether the caller could
+    # keep alarms (its user guide, "Permissions validation for API calls on target resources").
+    "cloudwatch:DeleteAlarms",
+    "cloudwatch:DescribeAlarms",
+    "cloudwatch:PutMetricAlarm",
 )
 
 PRICE_PER_MILLION = {Way.WRITE: 0.625, Way.READ: 0.125}
@@ -96,9 +101,11 @@ def has_numbers(table: TableSettings, numbers: SavedTable) -> bool:
     )
 
 
-def drifted(table: TableSettings, before: SavedTable, wanted: str) -> Drifted:
-    """Say that the table is no longer what the diagnosis saw."""
-    return Drifted(
+def compare_with(before: SavedTable, table: TableSettings, wanted: str) -> None:
+    """Raise Drifted when the table or an index is no longer what the diagnosis saw, or a change is under way."""
+    if table.billing is Billing.PROVISIONED and table.is_settled and has_numbers(table, before):
+        return
+    raise Drifted(
         f"Cannot {wanted} table {table.name}: it is now {table.billing.value} with "
         f"{_shown(_numbers(table))}, {table.status}, not provisioned with {_shown(before)}, ACTIVE, as read for the "
         f"diagnosis. Nothing was changed. Someone else is working on it; run `/unthrottle check {table.name}` to plan again.",
@@ -107,10 +114,8 @@ def drifted(table: TableSettings, before: SavedTable, wanted: str) -> Drifted:
 
 
 def compare(item: SwitchToOnDemand, actor: Actor) -> None:
-    """Raise Drifted when the table or an index is no longer what the diagnosis saw, or a change is under way."""
-    table = actor.table(item.table)
-    if table.billing is not Billing.PROVISIONED or not table.is_settled or not has_numbers(table, item.before):
-        raise drifted(table, item.before, "switch to on-demand the")
+    """Raise Drifted when the table is no longer what the diagnosis saw."""
+    compare_with(item.before, actor.table(item.table), "switch to on-demand the")
 
 
 def apply(item: SwitchToOnDemand, actor: Actor) -> SwitchToOnDemand:

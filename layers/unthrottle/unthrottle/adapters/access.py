@@ -83,13 +83,6 @@ class Clients:
 
     def make(self, service: Service, region: str, credentials: Credentials | None) -> Any:
         """Make a client; without `credentials` it signs with those of the process."""
-        mode: Literal["legacy", "standard"] = "legacy" if service in _LEGACY_RETRIES else "standard"
-        config = Config(
-            connect_timeout=CONNECT_TIMEOUT_S,
-            read_timeout=READ_TIMEOUT_S,
-            retries={"mode": mode, "total_max_attempts": ATTEMPTS},
-            tcp_keepalive=True,
-        )
         keys: dict[str, str] = (
             {}
             if credentials is None
@@ -100,10 +93,22 @@ class Clients:
             }
         )
         with self._lock:
-            if self._session is None:
-                self._session = botocore.session.Session()
-            make: Callable[..., Any] = self._session.create_client
-            return make(service, region_name=region, config=config, **keys)
+            return self._maker()(service, region_name=region, config=self._config(service), **keys)
+
+    def _config(self, service: Service) -> Config:
+        mode: Literal["legacy", "standard"] = "legacy" if service in _LEGACY_RETRIES else "standard"
+        return Config(
+            connect_timeout=CONNECT_TIMEOUT_S,
+            read_timeout=READ_TIMEOUT_S,
+            retries={"mode": mode, "total_max_attempts": ATTEMPTS},
+            tcp_keepalive=True,
+        )
+
+    def _maker(self) -> Callable[..., Any]:
+        """Give what makes a client of the shared session; called by one thread at a time."""
+        if self._session is None:
+            self._session = botocore.session.Session()
+        return self._session.create_client
 
 
 class Access:

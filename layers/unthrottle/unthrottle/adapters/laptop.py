@@ -5,6 +5,7 @@ the credentials would allow, and counts what it sends.
 """
 
 import difflib
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -15,15 +16,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, CredentialRetrievalError, SSOError, TokenRetrievalError
 
-from unthrottle.adapters.access import CONNECT_TIMEOUT_S, Access, Clients, Credentials, Service, assume
-from unthrottle.adapters.alarms_api import AwsAlarms
+from unthrottle.adapters.access import CONNECT_TIMEOUT_S, Access, Clients, Service, assume
 from unthrottle.adapters.aws_errors import EXPIRED, code_of
-from unthrottle.adapters.calendar import AwsCalendar
-from unthrottle.adapters.functions import AwsFunctions
-from unthrottle.adapters.metrics import AwsMetrics
-from unthrottle.adapters.tables import AwsTables
 from unthrottle.errors import BadInput, NotAllowed, Refused, TryAgain
-from unthrottle.ports import Observer
 
 ATTEMPTS = 8
 """A person waits for an audit of thousands of calls; a service that is busy for a second must not end it."""
@@ -111,8 +106,8 @@ class PersonalClients(Clients):
 
     @property
     def region(self) -> str | None:
-        """The Region of the profile or the environment."""
-        return self._personal.region_name
+        """The Region of AWS_REGION, of AWS_DEFAULT_REGION, or of the profile; boto3 itself does not know the first."""
+        return os.environ.get("AWS_REGION") or self._personal.region_name
 
     def check_region(self, region: str) -> str:
         """Return the Region as it is, or raise BadInput with those that are near."""
@@ -131,26 +126,17 @@ class PersonalClients(Clients):
             for region in self._personal.get_available_regions("lambda", partition_name=partition)
         ]
 
-    def make(self, service: Service, region: str, credentials: Credentials | None) -> Any:
-        """Make a client that is patient with a busy service."""
+    def _config(self, service: Service) -> Config:  # noqa: ARG002  for each service the same
+        """Be patient with a busy service."""
         mode: Literal["standard"] = "standard"
-        config = Config(
+        return Config(
             connect_timeout=CONNECT_TIMEOUT_S,
             read_timeout=30,
             retries={"mode": mode, "total_max_attempts": ATTEMPTS},
         )
-        keys: dict[str, str] = (
-            {}
-            if credentials is None
-            else {
-                "aws_access_key_id": credentials.access_key,
-                "aws_secret_access_key": credentials.secret_key,
-                "aws_session_token": credentials.token,
-            }
-        )
-        with self._lock:
-            make: Callable[..., Any] = self._personal.client
-            return make(service, region_name=region, config=config, **keys)
+
+    def _maker(self) -> Callable[..., Any]:
+        return self._personal.client
 
     def _note(self, model: Any, **_: object) -> None:
         call = f"{model.service_model.service_name}.{model.name}"
@@ -184,17 +170,6 @@ def identify(access: Access) -> Identity:
             ) from error
         raise
     return Identity(account=str(answer["Account"]), arn=str(answer["Arn"]))
-
-
-def observer(access: Access) -> Observer:
-    """Look with the given identity."""
-    return Observer(
-        metrics=AwsMetrics(access),
-        functions=AwsFunctions(access),
-        tables=AwsTables(access),
-        alarms=AwsAlarms(access),
-        calendar=AwsCalendar(access),
-    )
 
 
 def with_role(

@@ -12,6 +12,7 @@ from typing import TypeVar
 from unthrottle.audit.inventory import FunctionFacts, Inventory, Peak, Survey, TableFacts, Unit
 from unthrottle.errors import NotAllowed, NotFound, Refused, TryAgain
 from unthrottle.evidence.pool import ConcurrencyAccount
+from unthrottle.evidence.read_by_name import read_each
 from unthrottle.evidence.read_pool import INSIGHTS_METRICS
 from unthrottle.evidence.series import Series
 from unthrottle.evidence.table import Billing, TableSettings, Way
@@ -161,14 +162,15 @@ class Stocktaking:
         return self._tried(f"{metric} of the functions", read) or {}
 
     def _by_name(self, names: Sequence[str], metric: str, stat: str, period_s: int) -> list[Ranked]:
-        queries = [
-            MetricQuery(
-                id=f"f{number}", namespace="AWS/Lambda", name=metric, stat=stat, dimensions=(("FunctionName", name),)
-            )
-            for number, name in enumerate(names)
-        ]
-        answer = self._observer.metrics.read(queries, start=self._start, end=self._end_of(period_s), period_s=period_s)
-        return [Ranked(label=name, series=answer.series[f"f{number}"]) for number, name in enumerate(names)]
+        return read_each(
+            self._observer.metrics,
+            names,
+            metric=metric,
+            stat=stat,
+            start=self._start,
+            end=self._end_of(period_s),
+            period_s=period_s,
+        )
 
     def _end_of(self, period_s: int) -> datetime:
         """Return the end of the running period: reading to the present would leave today out."""

@@ -8,7 +8,7 @@ from html import escape
 
 from unthrottle.audit.webpage_parts import HEIGHT, WIDTH, Document, bullets, failures, when
 from unthrottle.audit.webpage_past import past_body
-from unthrottle.audit.words import NO_OWNER, count_by
+from unthrottle.audit.words import by_owner, count_by
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #2563eb; --bad: #dc2626; --soft: #64748b; --edge: #cbd5e1; --warn: #b45309;
@@ -127,13 +127,11 @@ def _exposure(number: int, row: Document) -> str:
 
 
 def _owners(rows: Sequence[Document]) -> str:
-    owners: dict[str, list[Document]] = {}
-    for row in rows:
-        owners.setdefault(row["owner"] or NO_OWNER, []).append(row)
-    if len(owners) < 2:
+    owners = by_owner(rows)
+    if not owners:
         return ""
     cells = "".join(
         f"<tr><td>{escape(owner)}</td><td>{len(found):,}</td><td>{escape(count_by(found))}</td></tr>"
-        for owner, found in sorted(owners.items(), key=lambda item: (-len(item[1]), item[0]))
+        for owner, found in owners
     )
     return f"<h2>By owner</h2><table><tr><th>owner</th><th>exposures</th><th>of these</th></tr>{cells}</table>"

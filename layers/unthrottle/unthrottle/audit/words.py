@@ -38,6 +38,14 @@ def lines(document: Document) -> Iterator[Line]:
     yield from calls(document)
 
 
+def by_owner(rows: Sequence[Document]) -> list[tuple[str, list[Document]]]:
+    """Group exposures by their owner, most first; nothing where all have the same one."""
+    owners: dict[str, list[Document]] = {}
+    for row in rows:
+        owners.setdefault(row["owner"] or NO_OWNER, []).append(row)
+    return sorted(owners.items(), key=lambda item: (-len(item[1]), item[0])) if len(owners) > 1 else []
+
+
 def count_by(rows: Sequence[Document]) -> str:
     """Count rows by severity in words."""
     counts = [
@@ -88,14 +96,12 @@ def _row(number: int, row: Document) -> Iterator[Line]:
 
 
 def _by_owner(rows: Sequence[Document]) -> Iterator[Line]:
-    owners: dict[str, list[Document]] = {}
-    for row in rows:
-        owners.setdefault(row["owner"] or NO_OWNER, []).append(row)
-    if len(owners) < 2:
+    owners = by_owner(rows)
+    if not owners:
         return
     yield "", ""
     yield "By owner", "bold"
-    for owner, found in sorted(owners.items(), key=lambda item: (-len(item[1]), item[0])):
+    for owner, found in owners:
         yield f"  {owner}: {len(found):,} ({count_by(found)})", ""
 
 

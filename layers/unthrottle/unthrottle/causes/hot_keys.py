@@ -50,7 +50,7 @@ def hot_index(view: TableView) -> Opinion:
     found = [item for item in view.throttled if item.reason is Throttle.KEY_RANGE and item.index is not None]
     if not found:
         return None
-    weighty = [item for item in found if _share_of_unit(view, item) >= SHARE and item.events >= 0.05 * view.total]
+    weighty = _weighty(view, found)
     if not weighty:
         return _side_effect(view, Cause.HOT_INDEX, found)
     worst = weighty[0]
@@ -80,7 +80,7 @@ def hot_key(view: TableView) -> Opinion:
     found = [item for item in view.throttled if item.reason is Throttle.KEY_RANGE and item.index is None]
     if not found:
         return None
-    weighty = [item for item in found if _share_of_unit(view, item) >= SHARE and item.events >= 0.05 * view.total]
+    weighty = _weighty(view, found)
     if not weighty:
         return _side_effect(view, Cause.HOT_KEY, found)
     keys = keys_of(view, None)
@@ -97,6 +97,11 @@ def hot_key(view: TableView) -> Opinion:
         findings=(*_findings(view, weighty, keys), *_besides(view, weighty)),
         gaps=tuple(gaps),
     )
+
+
+def _weighty(view: TableView, found: list[Throttled]) -> list[Throttled]:
+    """Leave out what is a side effect on its own unit, or next to nothing beside the rest."""
+    return [item for item in found if _share_of_unit(view, item) >= SHARE and item.events >= 0.05 * view.total]
 
 
 def _share_of_unit(view: TableView, item: Throttled) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from unthrottle.causes import checks
 from unthrottle.causes.hot_keys import keys_of, skewed
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.table_view import MINUTE, SHARE, TableView, Throttled
+from unthrottle.causes.table_view import MINUTE, TableView, Throttled
 from unthrottle.causes.wording import number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
 from unthrottle.evidence.table import Throttle, Way
@@ -124,9 +124,9 @@ def ceiling(view: TableView) -> Opinion:
     events = sum(item.events for item in found)
     if not found:
         return None
-    if events < SHARE * view.total:
-        because = f"Only {number(events)} of {number(view.total)} throttles ({percent(events, view.total)})."
-        return Rejected(cause=Cause.ON_DEMAND_CEILING, because=because)
+    few = view.side_effect(Cause.ON_DEMAND_CEILING, events)
+    if few is not None:
+        return few
     limit = _maximum(view, found[0].index, found[0].way)
     what = "a maximum whose number was not read" if limit is None else f"its maximum of {number(limit)} units a second"
     unit = f"Index {found[0].index}" if found[0].index else "The table"

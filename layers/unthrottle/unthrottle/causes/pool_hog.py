@@ -6,7 +6,7 @@ Who they are is `pool_holders`'. Knows nothing of triggers or caps.
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
 from unthrottle.causes.pool_holders import EXPLAINS, STANDS_OUT, Hogs
-from unthrottle.causes.pool_view import MINUTE, PoolView
+from unthrottle.causes.pool_view import MINUTE, WORK_MINUTES, PoolView
 from unthrottle.causes.usual import usual
 from unthrottle.causes.wording import clock, names, number, percent
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
@@ -115,10 +115,10 @@ def _victim_findings(view: PoolView, targets: tuple[str, ...]) -> tuple[Finding,
     row = view.use_of(first)
     held = None if row is None else view.held(row)
     ran = "" if held is None else f" while it ran {number(held)} at the peak"
+    others = "1 other function was" if len(victims) == 1 else f"{number(len(victims))} other functions were"
     text = (
-        f"{number(len(victims))} other functions were refused {number(total)} times since {clock(view.work_start)}: "
-        f"{names(victims)}. The most throttled, {first} ({number(view.refused(first))} times{ran}), suffers; it is "
-        "not the cause."
+        f"{others} refused {number(total)} times in the {WORK_MINUTES} minutes to {clock(view.newest)}: {names(victims)}. "
+        f"The most throttled, {first} ({number(view.refused(first))} times{ran}), suffers; it is not the cause."
     )
     return (Finding(text=text, check=view.check("Throttles", "Sum", first)), *_not_yet(view))
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from unthrottle.causes import checks
 from unthrottle.causes.capacity_change import AT_MAXIMUM, at_maximum
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.table_view import SHARE, TableView, Throttled
-from unthrottle.causes.wording import clock, names, number, percent
+from unthrottle.causes.table_view import TableView, Throttled
+from unthrottle.causes.wording import clock, names, number
 from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
 from unthrottle.evidence.table import Throttle, Way
 
@@ -34,9 +34,9 @@ def consider(view: TableView) -> Opinion:
     if view.is_on_demand:
         because = f"{number(events)} throttles by provisioned capacity, but the table is described as on-demand."
         return Rejected(cause=Cause.PROVISIONED_CAPACITY, because=because)
-    if events < SHARE * view.total:
-        because = f"Only {number(events)} of {number(view.total)} throttles ({percent(events, view.total)})."
-        return Rejected(cause=Cause.PROVISIONED_CAPACITY, because=because)
+    few = view.side_effect(Cause.PROVISIONED_CAPACITY, events)
+    if few is not None:
+        return few
     indexes = list(dict.fromkeys(item.index for item in short))
     busy = any(_is_busy(view, item) for item in short)
     return Diagnosis(

@@ -6,9 +6,9 @@ capacity shows when a raise is refused, not here.
 
 from unthrottle.causes import checks
 from unthrottle.causes.opinion import Opinion
-from unthrottle.causes.table_view import SHARE, TableView
-from unthrottle.causes.wording import number, percent
-from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding, Rejected
+from unthrottle.causes.table_view import TableView
+from unthrottle.causes.wording import number
+from unthrottle.diagnosis import Cause, Confidence, Diagnosis, Finding
 from unthrottle.evidence.table import Throttle, Way
 
 CODES = {Way.READ: "L-CF0CBE56", Way.WRITE: "L-AB614373"}
@@ -24,9 +24,9 @@ def consider(view: TableView) -> Opinion:
     events = sum(item.events for item in found)
     if not found:
         return None
-    if events < SHARE * view.total:
-        because = f"Only {number(events)} of {number(view.total)} throttles ({percent(events, view.total)})."
-        return Rejected(cause=Cause.TABLE_QUOTA, because=because)
+    few = view.side_effect(Cause.TABLE_QUOTA, events)
+    if few is not None:
+        return few
     quotas = [
         Finding(
             text=f"The quota is the table-level {way} throughput, {CODES[way]}: {number(DEFAULT_QUOTA)} units a second "

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from statistics import median
 
 from unthrottle.causes import checks
-from unthrottle.causes.wording import clock, number
-from unthrottle.diagnosis import Finding
+from unthrottle.causes.wording import clock, number, percent
+from unthrottle.diagnosis import Cause, Finding, Rejected
 from unthrottle.evidence.table import WORK_MINUTES, Billing, Capacity, TableEvidence, Throttle, UnitMetrics, Way
 from unthrottle.settings import Settings
 
@@ -112,6 +112,13 @@ class TableView:
     def events(self, *reasons: Throttle) -> float:
         """Add up the events of some reasons in the work window."""
         return sum(item.events for item in self.throttled if item.reason in reasons)
+
+    def side_effect(self, cause: Cause, events: float) -> Rejected | None:
+        """Reject a cause whose reason AWS gave for so few events that it is no more than a side effect."""
+        if events < SHARE * self.total:
+            because = f"Only {number(events)} of {number(self.total)} throttles ({percent(events, self.total)})."
+            return Rejected(cause=cause, because=because)
+        return None
 
     def events_between(self, start: datetime, end: datetime) -> float:
         """Add up the events of all units within [start, end), by reason or by the total metric, whichever saw more."""

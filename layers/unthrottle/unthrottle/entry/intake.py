@@ -34,6 +34,7 @@ def receiver(wired: Wired) -> Receiver:
         clock=wired.clock,
         settings=wired.settings,
         home_account=wired.deployment.account,
+        home_region=wired.deployment.region,
         alarms_of=lambda account, region: wired.accounts.observe(account, region, "intake").alarms,
         own_prefix=wired.deployment.stack,
     )

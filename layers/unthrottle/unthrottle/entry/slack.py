@@ -1,7 +1,11 @@
 """What does functions/slack do with a request? Loads what an answer needs only when a signature has held."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from unthrottle.adapters.logs import every_line_with
+from unthrottle.adapters.traces import traced
 from unthrottle.slack_door import Door, SlackApp
 from unthrottle.wiring import LateAccounts, Wired
 
@@ -21,14 +25,22 @@ class SlackDoor:
         self._wired = wired
 
     def handle(self, event: object) -> dict[str, Any]:
-        door = Door(
-            app=self._app,
-            control=self._control,
-            clock=self._wired.clock,
-            is_seen=self._is_seen,
-            reply=self._reply,
-        )
-        return door.answer(event)
+        with traced("slack") as annotations, ExitStack() as until_answered:
+
+            def about(incident_id: str) -> None:
+                """Put the incident's id on each line from here on, and into the trace: known once the request is read."""
+                if "incident_id" not in annotations:
+                    annotations["incident_id"] = incident_id
+                    until_answered.enter_context(every_line_with(incident_id=incident_id))
+
+            door = Door(
+                app=self._app,
+                control=lambda: self._control(about),
+                clock=self._wired.clock,
+                is_seen=self._is_seen,
+                reply=self._reply,
+            )
+            return door.answer(event)
 
     # The table and the way to Slack are made when a signature has held, and not for junk.
 
@@ -53,11 +65,12 @@ class SlackDoor:
             channels=frozenset(wired.secrets.field(arn, "channels", default="").replace(",", " ").split()),
         )
 
-    def _control(self) -> "Control":
-        from unthrottle.control import Control  # noqa: PLC0415  junk is turned away without it
+    def _control(self, about: Callable[[str], None]) -> "Control":
+        from unthrottle.entry.asked import NamingControl  # noqa: PLC0415  junk is turned away without it
 
         wired = self._wired
-        return Control(
+        return NamingControl(
+            about,
             incidents=wired.incidents,
             starter=wired.starter,
             accounts=LateAccounts(wired),

@@ -10,7 +10,7 @@ from unthrottle.ports import MetricQuery, Metrics, Observer, Ranked
 
 def rank_by_name(observer: Observer, start: datetime, end: datetime) -> tuple[Ranked, ...]:
     """Read every function's concurrency (Maximum), the largest first."""
-    rows = _read_all(
+    rows = read_each(
         observer.metrics,
         observer.functions.names(),
         metric="ConcurrentExecutions",
@@ -26,19 +26,27 @@ def throttled_by_name(
     metrics: Metrics, uses: Sequence[FunctionUse], most: int, start: datetime, end: datetime
 ) -> tuple[tuple[str, Series], ...]:
     """Read the throttles of these functions, the most throttled first, at most so many; those without any are left out."""
-    rows = _read_all(metrics, [use.name for use in uses], metric="Throttles", stat="Sum", start=start, end=end)
+    rows = read_each(metrics, [use.name for use in uses], metric="Throttles", stat="Sum", start=start, end=end)
     rows.sort(key=lambda row: row.series.sum(), reverse=True)
     return tuple((row.label, row.series) for row in rows if row.series.sum() > 0)[:most]
 
 
-def _read_all(
-    metrics: Metrics, names: Sequence[str], *, metric: str, stat: str, start: datetime, end: datetime
+def read_each(
+    metrics: Metrics,
+    names: Sequence[str],
+    *,
+    metric: str,
+    stat: str,
+    start: datetime,
+    end: datetime,
+    period_s: int = 60,
 ) -> list[Ranked]:
+    """Read one metric of each of these functions, in their order."""
     queries = [
         MetricQuery(
             id=f"f{number}", namespace="AWS/Lambda", name=metric, stat=stat, dimensions=(("FunctionName", name),)
         )
         for number, name in enumerate(names)
     ]
-    answer = metrics.read(queries, start=start, end=end)
+    answer = metrics.read(queries, start=start, end=end, period_s=period_s)
     return [Ranked(label=name, series=answer.series[f"f{number}"]) for number, name in enumerate(names)]
