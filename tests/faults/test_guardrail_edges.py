@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.fakes import MINUTE, NOW
+from tests.unit.made_changes import CAP, SOURCE
 from tests.unit.test_guardrails import (
     ALLOWED,
     CANCEL,
-    CAP,
     CONTEXT,
     DENIED,
     SECOND,
-    SOURCE,
     SWITCH,
     TABLE_ARN,
     plan,
