@@ -10,7 +10,7 @@ export UNTHROTTLE_BUILD_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check lint format types validate secure build deploy build-host smoke chain sizes bench bench-quick faults faults-quick second-opinion mutants fuzz fuzz-quick load load-quick \
-  audit licences locks pictures clean
+  audit licences sbom locks pictures clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,7 +39,7 @@ demo: setup  ## the post-mortem's incident, healed in the sandbox
 test: setup  ## every test and every scenario
 	@$(BIN)/python -m pytest -n auto
 
-check: lint types test validate build smoke chain faults-quick load-quick fuzz-quick licences audit  ## what CI runs
+check: lint types test validate build smoke chain faults-quick load-quick fuzz-quick licences sbom audit  ## what CI runs
 
 lint: setup
 	$(BIN)/ruff check .
@@ -107,25 +107,33 @@ $(AUDIT_VENV)/.ready: requirements-audit.lock $(VENV)/.ready
 	@$(AUDIT_VENV)/bin/python -m pip install $(PIP_QUIET) --no-deps --require-hashes --requirement requirements-audit.lock
 	@touch $@
 
-audit: $(AUDIT_VENV)/.ready  ## known vulnerabilities in what is deployed and in our tools, as far as the index tells
-	$(BIN)/python -m scripts.vulnerabilities $(AUDIT_VENV)/bin/pip-audit layers/unthrottle/requirements.lock \
+audit: $(AUDIT_VENV)/.ready  ## known vulnerabilities in what is deployed and in our tools, as far as the index tells (AUDIT=--strict)
+	$(BIN)/python -m scripts.vulnerabilities $(AUDIT) $(AUDIT_VENV)/bin/pip-audit layers/unthrottle/requirements.lock \
 	  functions/respond/requirements.lock requirements-*.lock
 
-licences: build  ## of everything that is deployed, and of our tools; fails on one that is not on the list
+# Cloud Custodian's are looked at where it is installed, and whenever it is.
+NPM_LOCKS := $(addsuffix /package-lock.json, scripts/bytecode tests/adapters/dynalite pictures)
+licences: build $(CHECKOV_VENV)/.ready $(AUDIT_VENV)/.ready  ## of everything that is deployed, and of our tools; fails on one that is not on the list
 	$(BIN)/python -m scripts.sbom .aws-sam/build --licences
-	$(BIN)/python -m scripts.sbom $(VENV) --licences --tools
-	$(BIN)/python -m scripts.sbom $(SAM_VENV) --licences --tools
+	$(BIN)/python -m scripts.sbom --licences --tools $(VENV) $(SAM_VENV) $(CHECKOV_VENV) $(AUDIT_VENV) $(wildcard $(C7N_VENV)) $(NPM_LOCKS)
+
+# Held against CycloneDX's own schema, which pip-audit brings.
+sbom: build $(AUDIT_VENV)/.ready  ## .build/sbom.json: a bill of materials of the built functions
+	@mkdir -p .build
+	$(BIN)/python -m scripts.sbom .aws-sam/build --output .build/sbom.json \
+	  --schema $(AUDIT_VENV)/lib/python3*/site-packages/cyclonedx/schema/_res/bom-1.5.SNAPSHOT.schema.json
 
 locks: $(AUDIT_VENV)/.ready  ## requirements-*.lock anew from requirements-*.txt
-	@for part in dev sam audit checkov; do $(AUDIT_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11.5 \
+	@for part in dev sam audit checkov c7n; do $(AUDIT_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11.5 \
 	  --generate-hashes --no-header --no-annotate --output-file requirements-$$part.lock requirements-$$part.txt || exit 1; done
 
 # Cloud Custodian as released, apart from everything else: it pins its own boto3.
 C7N_VENV := .venv-c7n
-$(C7N_VENV)/.ready: $(VENV)/.ready
+$(C7N_VENV)/.ready: requirements-c7n.lock $(VENV)/.ready
 	@echo "setting up $(C7N_VENV) with Cloud Custodian, to compare with (once)"
 	@$(C7N_VENV)/bin/python -c '' 2>/dev/null || $(BIN)/python -m venv --clear $(C7N_VENV)
-	@$(C7N_VENV)/bin/python -m pip install $(PIP_QUIET) c7n==0.9.53
+	@$(C7N_VENV)/bin/python -m pip install $(PIP_QUIET) --no-deps --require-hashes --requirement requirements-c7n.lock
+	@$(BIN)/python -m scripts.sbom $(C7N_VENV) --licences --tools
 	@touch $@
 
 bench: setup build-host .build/runtime/.ready $(C7N_VENV)/.ready  ## the figures, against what people use today (BENCH="--html FILE")
@@ -170,5 +178,5 @@ pictures: setup  ## Slack messages and the demo's page as PNG, checked in Chromi
 	@$(BIN)/python pictures/draw.py $(CHROMIUM)
 
 clean:  ## all that make made
-	rm -rf $(VENV) $(SAM_VENV) $(CHECKOV_VENV) $(AUDIT_VENV) .venv-c7n .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
+	rm -rf $(VENV) $(SAM_VENV) $(CHECKOV_VENV) $(AUDIT_VENV) $(C7N_VENV) .aws-sam .build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
 	  scripts/bytecode/node_modules tests/adapters/dynalite/node_modules pictures/node_modules unthrottle-demo.html

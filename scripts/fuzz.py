@@ -1,4 +1,4 @@
-"""Feed hostile input to everything that reads some: `python -m scripts.fuzz [--minutes 60] [--engine drawn|atheris]`.
+"""Feed hostile input to everything that reads some: `python -m scripts.fuzz [--minutes 60] [--seeds DIR] [--engine ...]`.
 
 `drawn` damages the seeds by a seeded chance, byte by byte and in their structure. `atheris` does the same guided by coverage
 (libFuzzer), in a process for each target; it is no part of the development environment: `pip install atheris==3.0.0` into it.
@@ -8,7 +8,9 @@ What breaks a promise is kept in .build/fuzz and printed; it belongs into tests/
 import argparse
 import hashlib
 import json
+import logging
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from scripts.fuzz_seeds import with_seeds
 from scripts.fuzz_targets import Target, targets
 
 KEPT = Path(__file__).parents[1] / ".build" / "fuzz"
@@ -121,7 +124,7 @@ def drawn(target: Target, seconds: float, seed: int) -> tuple[int, list[str]]:
 def _keep(target: Target, data: bytes, broke: str | None, wrong: dict[str, str]) -> None:
     if broke is None:
         return
-    kind = broke.strip().splitlines()[-1][:80]
+    kind = re.sub(r"0x[0-9a-f]+|\d+", "N", broke.strip().splitlines()[-1])[:80]
     if kind in wrong:
         return
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -160,9 +163,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--engine", choices=["drawn", "atheris"], default="drawn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="only the target of this name")
+    parser.add_argument("--seeds", type=Path, help="a folder of further examples; each becomes a seed where it fits")
     wanted = parser.parse_args(arguments)
-    chosen = [target for target in targets() if wanted.only in {None, target.name}]
+    if wanted.seeds is not None and not wanted.seeds.is_dir():
+        parser.error(f"{wanted.seeds} is no folder. Nothing was tried.")
+    chosen: Sequence[Target] = [target for target in targets() if wanted.only in {None, target.name}]
+    if wanted.seeds is not None:
+        own = sum(len(target.seeds) for target in chosen)
+        chosen, used = with_seeds(chosen, wanted.seeds)
+        print(f"{used} files gave {sum(len(target.seeds) for target in chosen) - own} seeds more", flush=True)
     fuzz: Callable[[Target, float, int], tuple[int, list[str]]] = guided if wanted.engine == "atheris" else drawn
+    logging.disable()  # the bot's own lines about each input
     total, broken = 0, 0
     for target in chosen:
         tried, wrong = fuzz(target, wanted.minutes * 60 / len(chosen), wanted.seed)

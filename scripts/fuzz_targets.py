@@ -10,27 +10,17 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-
-import boto3
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
 
 from sandbox.scenario import ScenarioError, load
 from sandbox.slack_people import SlackPeople
-from unthrottle.adapters.access import Access, Clients, assume
+from scripts import fuzz_aws, fuzz_intake, fuzz_slack_api
 from unthrottle.adapters.dagy import _expect_id, _parse_list
-from unthrottle.adapters.functions import AwsFunctions
-from unthrottle.adapters.incidents_table import IncidentsTable
-from unthrottle.adapters.secrets import AwsSecrets
-from unthrottle.adapters.tables import AwsTables
 from unthrottle.alarms import Firing, LookUp, Muted, NotMine, read
 from unthrottle.answers import read_answer
 from unthrottle.backfills import BackfillsRefused, BackfillsUnavailable
-from unthrottle.errors import SettingsError, UnthrottleError
+from unthrottle.errors import SettingsError
 from unthrottle.report.permanent import owner_of
 from unthrottle.settings import PARAMETERS, Mode, Settings, from_parameters
 from unthrottle.slack_front import Click, Command, HomeOpened, Rejected, SslCheck, UrlVerification, receive, sign
@@ -63,6 +53,8 @@ class Target:
 def targets() -> tuple[Target, ...]:
     """List every input there is."""
     alarms = [file.read_bytes() for file in sorted((ROOT / "events").glob("alarm-*.json"))]
+    by_sns = [_by_sns(one) for one in alarms]
+    by_sqs = [_by_sqs(one) for one in [*alarms, by_sns[0]]]
     scenes = [file.read_bytes() for file in sorted((ROOT / "sandbox" / "faults" / "scenes").glob("*.yaml"))]
     people = [
         PEOPLE.say("U0OPS", "/unthrottle status INC-ABCD1234", NOW),
@@ -71,8 +63,9 @@ def targets() -> tuple[Target, ...]:
     ]
     return (
         Target(name="alarm", seeds=alarms, judge=_alarm),
-        Target(name="sns", seeds=[_by_sns(one) for one in alarms], judge=_alarm),
-        Target(name="sqs", seeds=[_by_sqs(one) for one in [*alarms, _by_sns(alarms[0])]], judge=_alarm),
+        Target(name="sns", seeds=by_sns, judge=_alarm),
+        Target(name="sqs", seeds=by_sqs, judge=_alarm),
+        Target(name="intake", seeds=[*alarms, *by_sns, *by_sqs], judge=fuzz_intake.event),
         Target(name="slack body", seeds=[_body(one) for one in people], judge=_slack_body),
         Target(name="slack request", seeds=[json.dumps(one).encode() for one in people], judge=_slack_request),
         Target(
@@ -80,7 +73,8 @@ def targets() -> tuple[Target, ...]:
         ),
         Target(name="answer", seeds=[b'{"do": "approve", "by": "U0OPS"}', b'"{\\"do\\": \\"keep\\"}"'], judge=_answer),
         Target(name="dagy", seeds=_DAGY, judge=_dagy),
-        Target(name="aws", seeds=_AWS, judge=_aws),
+        Target(name="aws", seeds=fuzz_aws.SEEDS, judge=fuzz_aws.answer),
+        Target(name="slack api", seeds=fuzz_slack_api.SEEDS, judge=fuzz_slack_api.answer),
         Target(name="settings", seeds=_SETTINGS, judge=_settings),
         Target(name="tags", seeds=_TAGS, judge=_tags),
         Target(name="scenario", seeds=scenes, judge=_scenario),
@@ -146,14 +140,16 @@ def _slack_request(data: bytes) -> None:
     if isinstance(answer, Click | Command | HomeOpened):
         encoded = str(event["body"])
         raw = base64.b64decode(encoded) if event.get("isBase64Encoded") else encoded.encode()
-        said = {str(name).lower(): value for name, value in event["headers"].items()}
-        stamp, signature = (_only(said[name]) for name in ("x-slack-request-timestamp", "x-slack-signature"))
+        stamp, signature = (
+            _only([value for spelled, value in event["headers"].items() if str(spelled).lower() == name])
+            for name in ("x-slack-request-timestamp", "x-slack-signature")
+        )
         check(signature == sign(SECRET, stamp, raw), "somebody unsigned was let in")
 
 
-def _only(value: Any) -> str:
-    """Return the one value of a header that may be there more than once."""
-    found = value if isinstance(value, list) else [value]
+def _only(values: Sequence[Any]) -> str:
+    """Return the one value of a header that may be there more than once, and spelled otherwise."""
+    found = [one for value in values for one in (value if isinstance(value, list) else [value])]
     check(all(isinstance(one, str) for one in found), "a header that is no text")
     check(len(set(found)) == 1, "a header that says two things")
     return str(found[0])
@@ -181,50 +177,6 @@ def _dagy(data: bytes) -> None:
         _expect_id(data, "bf-20c4")
     except (BackfillsUnavailable, BackfillsRefused) as error:
         check(len(str(error)) < SAID_AT_MOST, "an error without end")
-
-
-class _Odd(Clients):
-    """Real clients that get the same body for every request."""
-
-    body = b""
-
-    @cache  # noqa: B019  there is one of it
-    def make(self, service: Any, region: str, credentials: Any) -> Any:
-        del credentials
-        client: Any = boto3.client(
-            service,
-            region_name=region,
-            aws_access_key_id="a",
-            aws_secret_access_key="b",  # noqa: S106  opens nothing
-            aws_session_token="c",  # noqa: S106  the same
-        )
-        client.meta.events.register("before-send", self._given)
-        return client
-
-    def _given(self, request: Any, **_: object) -> AWSResponse:
-        raw = SimpleNamespace(stream=lambda **_: iter([self.body]), read=lambda *_, **__: self.body)
-        return AWSResponse(request.url, 200, HTTPHeaders(), raw)
-
-
-_ODD = _Odd()
-_READS: Sequence[Callable[[Access], object]] = (
-    lambda access: AwsFunctions(access).describe("svc"),
-    lambda access: AwsFunctions(access).event_sources("svc"),
-    lambda access: AwsTables(access).describe("dagy-runs"),
-    lambda access: AwsTables(access).scaling("dagy-runs"),
-    lambda access: assume(access, "arn:aws:iam::111122223333:role/x", "INC-1", None, ""),
-    lambda access: AwsSecrets(access).text("arn:aws:secretsmanager:eu-west-1:111122223333:secret:x"),
-    lambda access: IncidentsTable(access, "incidents").load("INC-ABCD1234"),
-)
-
-
-def _aws(data: bytes) -> None:
-    _ODD.body = data
-    for make in _READS:
-        try:
-            make(Access(_ODD, "eu-west-1"))
-        except UnthrottleError as error:
-            check(len(str(error)) < SAID_AT_MOST, "an error without end")
 
 
 def _settings(data: bytes) -> None:
@@ -280,18 +232,6 @@ _DAGY = [
         },
     )
 ] + [b'{"id": "bf-20c4", "state": "cancelling"}']
-_AWS = [
-    json.dumps({"Table": {"TableName": "dagy-runs", "TableStatus": "ACTIVE", "CreationDateTime": 1788000000}}).encode(),
-    json.dumps({"Configuration": {"FunctionName": "svc"}, "Concurrency": {"ReservedConcurrentExecutions": 5}}).encode(),
-    json.dumps({"EventSourceMappings": [{"UUID": "u", "State": "Enabled", "BatchSize": 10}]}).encode(),
-    json.dumps({"ScalableTargets": [{"ResourceId": "table/dagy-runs", "MinCapacity": 1, "MaxCapacity": 9}]}).encode(),
-    json.dumps({"SecretString": '{"bot_token": "x"}', "Item": {"pk": {"S": "INC-1"}, "version": {"N": "1"}}}).encode(),
-    (
-        b"<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>B</SecretAccessKey>"
-        b"<SessionToken>C</SessionToken><Expiration>2026-08-24T05:00:00Z</Expiration></Credentials></AssumeRoleResult>"
-        b"</AssumeRoleResponse>"
-    ),
-]
 _SETTINGS = [
     json.dumps({"Mode": "approve", "MaxPoolShare": "25", "CapLeaseMinutes": 30, "Operators": "U0OPS,U0TWO"}).encode(),
     json.dumps(dict.fromkeys(sorted(PARAMETERS), "")).encode(),

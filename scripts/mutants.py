@@ -50,8 +50,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "guardrails": (("guardrails.py",), (*UNIT, "tests/faults/test_guardrail_edges.py")),
     "verification": (("verification.py", "symptom.py", "pressure.py"), (*UNIT, *SAFETY)),
     "give-back": (
-        ("sweep.py", "reopen.py", "actions/same.py"),
-        (*UNIT, *SAFETY, "tests/adapters/test_many_places.py"),
+        ("sweep.py", "reopen.py", "actions/same.py", "alarm_mutes.py"),
+        (*UNIT, *SAFETY, "tests/adapters/test_many_places.py", "tests/safety/test_reopen_muted.py"),
     ),
     "lease": (
         ("lease.py",),

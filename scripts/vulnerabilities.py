@@ -1,9 +1,10 @@
 """Is a known vulnerability in what is deployed or in what it is built with? Asks the package index's advisories by pip-audit.
 
-    python -m scripts.vulnerabilities PIP_AUDIT LOCK_FILE...
+    python -m scripts.vulnerabilities [--strict] PIP_AUDIT LOCK_FILE...
 
-Exit code 2 for a vulnerability that is not in `ACCEPTED`. What could not be asked about is said in so many words and fails
-nothing: an index without advisories, or no network, is no finding, and no proof either.
+Exit code 2 for a vulnerability that is not in `ACCEPTED`. What could not be asked about is said in so many words, at the end
+in capitals, and fails nothing: an index without advisories, or no network, is no finding, and no proof either. With --strict it
+is exit code 3.
 """
 
 import json
@@ -77,12 +78,15 @@ def ask(tool: str, lock: str) -> Audited:
     return audited(lock, document)
 
 
+def _asked(one: Audited) -> int:
+    return one.clean + len({line.split(":")[0] for line in (*one.findings, *one.accepted)})
+
+
 def told(one: Audited) -> list[str]:
     """Say it, one line a thing; the first is always about how much was asked."""
     if one.because is not None:
         return [f"{one.lock}: not audited: {one.because}"]
-    asked = one.clean + len({line.split(":")[0] for line in (*one.findings, *one.accepted)})
-    lines = [f"{one.lock}: {asked} packages audited, {len(one.findings)} known vulnerabilities"]
+    lines = [f"{one.lock}: {_asked(one)} packages audited, {len(one.findings)} known vulnerabilities"]
     if one.unknown:
         names = ", ".join(one.unknown[:3]) + (f" and {len(one.unknown) - 3} more" if len(one.unknown) > 3 else "")
         lines.append(
@@ -91,16 +95,39 @@ def told(one: Audited) -> list[str]:
     return [*lines, *(f"VULNERABLE {line}" for line in one.findings), *one.accepted]
 
 
-def main(tool: str, locks: Sequence[str]) -> int:
+def summary(results: Sequence[Audited]) -> list[str]:
+    """Say at the end, so that nobody reads past it, what the audit does not prove. Nothing where all was asked about."""
+    blind = [one.lock for one in results if one.because is not None]
+    unknown = sum(len(one.unknown) for one in results)
+    if not blind and not unknown:
+        return []
+    asked = sum(_asked(one) for one in results)
+    left = ", ".join(filter(None, [f"{unknown} packages without advisories" * bool(unknown), *blind]))
+    head = "THE AUDIT IS INCOMPLETE" if asked else "NOTHING WAS AUDITED, AND NOTHING IS PROVEN"
+    lines = [
+        f"{head}: {asked} packages were audited; left out: {left}.",
+        "Run `make audit` where the package index is pypi.org itself, which has advisories.",
+    ]
+    rule = "!" * max(map(len, lines))
+    return [rule, *lines, rule]
+
+
+def main(tool: str, locks: Sequence[str], *, is_strict: bool = False) -> int:
     """Audit each file and print what is known. Returns the exit code."""
     results = [ask(tool, lock) for lock in locks]
     for one in results:
         print("\n".join(told(one)))
-    return 2 if any(one.findings for one in results) else 0
+    warned = summary(results)
+    if warned:
+        print("\n".join(warned))
+    if any(one.findings for one in results):
+        return 2
+    return 3 if is_strict and warned else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or not all(Path(lock).is_file() for lock in sys.argv[2:]):
-        print("usage: python -m scripts.vulnerabilities PIP_AUDIT LOCK_FILE...", file=sys.stderr)
+    given = [argument for argument in sys.argv[1:] if argument != "--strict"]
+    if len(given) < 2 or not all(Path(lock).is_file() for lock in given[1:]):
+        print("usage: python -m scripts.vulnerabilities [--strict] PIP_AUDIT LOCK_FILE...", file=sys.stderr)
         sys.exit(1)
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main(given[0], given[1:], is_strict="--strict" in sys.argv))

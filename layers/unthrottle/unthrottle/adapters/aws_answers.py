@@ -16,8 +16,8 @@ from unthrottle.errors import MalformedAnswer
 
 _PARSING = frozenset({"botocore.parsers", "botocore.handlers"})
 """Where botocore reads an answer (botocore 1.44), with the help of others; elsewhere it does so by itself."""
-_UNREADABLE = (AttributeError, KeyError, IndexError, RecursionError, TypeError, ValueError)
-"""What it raises there for an answer of no known form."""
+_UNREADABLE = (AttributeError, KeyError, IndexError, RuntimeError, TypeError, ValueError)
+"""What it raises there for an answer of no known form; RuntimeError for nesting, and for a date beyond every calendar."""
 _NO_CONTENT, _NO_SUCCESS = 204, 300
 _SCALARS: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -87,11 +87,37 @@ def _is_json(operation_model: Any, response_dict: Mapping[str, Any], **_: Any) -
     if response_dict["status_code"] == _NO_CONTENT and not response_dict["body"]:
         return
     try:
-        json.loads(response_dict["body"])
+        # As UTF-8 and nothing else, as botocore does: of bytes, json would also take what it then cannot read.
+        told = json.loads(response_dict["body"].decode("utf-8"))
+        has_lists = _has_lists(told, operation_model.output_shape)
     except (ValueError, RecursionError) as error:
         raise MalformedAnswer(
             f"AWS's answer to {operation_model.name} is no JSON ({len(response_dict['body'])} bytes). It is tried again."
         ) from error
+    if not has_lists:
+        raise MalformedAnswer(
+            f"AWS's answer to {operation_model.name} has something else where a list is promised. It is tried again."
+        )
+
+
+def _has_lists(told: Any, shape: Any) -> bool:
+    """Say whether lists stand where they are promised: botocore makes one of a text or an object, an empty one of `""`."""
+    kind = shape.type_name
+    if kind == "list" and told is not None:
+        return isinstance(told, list) and (
+            shape.member.type_name in _SCALARS or all(_has_lists(item, shape.member) for item in told)
+        )
+    if not isinstance(told, dict):
+        return True
+    if kind == "map":
+        return shape.value.type_name in _SCALARS or all(_has_lists(item, shape.value) for item in told.values())
+    if kind != "structure" or getattr(shape, "is_document_type", False):
+        return True
+    return all(
+        _has_lists(told.get(member.serialization.get("name", name)), member)
+        for name, member in shape.members.items()
+        if member.type_name not in _SCALARS
+    )
 
 
 def text_as_json(text: str, what: str) -> Any:

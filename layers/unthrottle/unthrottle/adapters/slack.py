@@ -144,7 +144,7 @@ class SlackChannel:
         client = WebhookClient(response_url, timeout=self._timeout_s, retry_handlers=[], logger=_SILENT)
         try:
             answer = client.send(text=text, response_type="ephemeral", replace_original=replace_original)
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, UnicodeDecodeError) as error:
             _lost("reply to a command", error)
         if answer.status_code != 200:
             code = answer.body[:80]

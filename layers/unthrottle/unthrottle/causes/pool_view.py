@@ -3,7 +3,8 @@
 Built once for a diagnosis, by `pool_look.look`. It concludes nothing.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median
 
@@ -73,6 +74,15 @@ class PoolView:
     calm: tuple[datetime, ...]
     refused_in_work: dict[str, float]
     refused_recently: dict[str, float]
+
+    rows: Mapping[str, Series] = field(init=False, repr=False, compare=False)
+    """The throttles of each function, by its name: looked up for each victim, of which there may be very many."""
+
+    own_limits: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """What was found out about each function so far."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", dict(reversed(self.evidence.throttled)))
 
     @property
     def pressure(self) -> float:
@@ -193,6 +203,11 @@ class PoolView:
 
         In a pool with room nobody is refused for the pool's sake. Few such minutes may be a rise that outran scaling.
         """
+        if name not in self.own_limits:
+            self.own_limits[name] = self._is_limited(name)
+        return self.own_limits[name]
+
+    def _is_limited(self, name: str) -> bool:
         detail = self.candidate(name)
         if detail is not None and (detail.reserved is not None or detail.managed_instances):
             return True
@@ -200,7 +215,7 @@ class PoolView:
 
     def refused_with_room(self, name: str) -> tuple[datetime, ...]:
         """Name the minutes in which a function was refused though the pool had room."""
-        row = next((series for function, series in self.evidence.throttled if function == name), None)
+        row = self.rows.get(name)
         if row is None:
             return ()
         refused = [row.time_of(index) for index, value in enumerate(row.values) if value]
