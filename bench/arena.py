@@ -311,7 +311,10 @@ def calls_until_action(calls: Iterable[Call]) -> int:
 
 
 def _changes(owners: Mapping[str, str], calls: Iterable[tuple[str, Mapping[str, Any], str, int]]) -> list[Changed]:
-    """List the changes of functions and tables that AWS made. A change of an event source is one of its function."""
+    """List the changes of functions and tables that AWS made.
+
+    A change of an event source is one of its function, and a change of an index's bounds one of its table.
+    """
     found = []
     for call, given, result, minute in calls:
         fix = _FIXES.get(call)
@@ -320,7 +323,9 @@ def _changes(owners: Mapping[str, str], calls: Iterable[tuple[str, Mapping[str, 
         names = ("UUID", "FunctionName", "TableName", "ResourceId")
         target = next(str(given[name]) for name in names if given.get(name))
         target = owners.get(target, target)
-        target = target.rsplit(":", 1)[-1] if ":function:" in target else target.removeprefix("table/")
+        target = (
+            target.rsplit(":", 1)[-1] if ":function:" in target else target.removeprefix("table/").split("/index/")[0]
+        )
         found.append(Changed(fix=fix, target=target, minute=minute))
     return found
 

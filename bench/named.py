@@ -62,7 +62,8 @@ def _truth(name: str, scenario: Scenario, cause: str, expected: list[Mapping[str
     if targets and all(map(_is_done, expected)):
         return Truth(kind=name, cause=cause, targets=targets, fix=fix)
     forbidden = any(_texts(one.get("reasons", ())) & _FORBIDDEN_TO_ALL for one in expected)
-    return Truth(kind=name, cause=cause, targets=targets, excused=None if forbidden else fix)
+    is_agreed = any(person.do == "approve" for person in scenario.people)
+    return Truth(kind=name, cause=cause, targets=targets, excused=fix if is_agreed or not forbidden else None)
 
 
 def _is_done(incident: Mapping[str, Any]) -> bool:

@@ -97,8 +97,12 @@ def _named_section(found: list[Named]) -> Section:
         + ".",
         (
             "Judged as above; the pressure ends where without anybody the last one was throttled. What only settings or people "
-            "forbid Unthrottle is no harm where a rival does it. AWS errors of a file are not played to rivals."
+            "forbid Unthrottle, or what a person in the file agrees to, is no harm where a rival does it. AWS errors of a file "
+            "are not played to rivals."
         ),
+        "With a safe fix and not healed by Unthrottle: "
+        + (", ".join(one.kind for one in results[OURS] if one.healed is False) or "none")
+        + ".",
     ]
     section.data = {who: _summary(played) for who, played in results.items()}
     section.data |= {"played": len(found), "unmet": unmet, "left_out": dict(left_out)}

@@ -21,12 +21,12 @@ import boto3
 from moto import mock_aws
 
 from bench.calls import pool
-from bench.cheap_rollback import cheap_rollback
 from bench.documents import Document, scenario
 from bench.growth import fit
 from bench.section import Curve, Goal, Section
 from bench.stage import credentials
 from sandbox.aws.gate import Gate
+from sandbox.cheap_rollback import cheap_rollback
 from sandbox.rehearsal import rehearse
 from sandbox.rehearsal.isolation import isolated, simulated_time
 from unthrottle.adapters.access import Access, Clients

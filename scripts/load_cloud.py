@@ -3,67 +3,21 @@
 Real HTTP in, moto behind it, in real time. Makes no promise about anything the two front functions do not call.
 """
 
-import copy
 import json
 import threading
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from types import SimpleNamespace
+from contextlib import ExitStack
 from typing import Any, Self
 from urllib.parse import unquote
 
 import boto3
 from moto import mock_aws
-from moto.dynamodb import models
-from moto.dynamodb.models.table import Table
 
+from sandbox.cheap_rollback import cheap_rollback
 from sandbox.loopback import HttpAnswer, HttpRequest, LoopbackServer
 from sandbox.rehearsal.parameters import TEMPLATE, deployed
 from sandbox.rehearsal.stack import Stack
 from scripts.aws_bridge import AwsBridge
 from scripts.load_events import ACCOUNT, BOT_TOKEN, PEOPLE, REGION, SIGNING_SECRET
-
-
-@contextmanager
-def cheap_backups() -> Iterator[None]:
-    """Let moto keep a copy of what a transaction may change, and not of all there is.
-
-    It copies the whole table for each part of a transaction, to put it back if one fails, and remembers every copy for ever: a
-    second and three megabytes for each alarm of a storm. Its items are replaced or changed in their first level only.
-    """
-
-    def clone(one: Any) -> Any:
-        twin = object.__new__(type(one))
-        twin.__dict__.update(one.__dict__)
-        return twin
-
-    def item(one: Any) -> Any:
-        twin = clone(one)
-        twin.attrs = type(one.attrs)()
-        dict.update(twin.attrs, one.attrs)
-        return twin
-
-    def deepcopy(one: Any) -> Any:
-        if not isinstance(one, Table):
-            return copy.deepcopy(one)
-        twin = clone(one)
-        everything: dict[Any, Any] = one.items
-        twin.items = defaultdict(
-            dict,
-            {
-                key: {sort: item(each) for sort, each in kept.items()} if isinstance(kept, dict) else item(kept)
-                for key, kept in everything.items()
-            },
-        )
-        return twin
-
-    before = vars(models)["copy"]
-    setattr(models, "copy", SimpleNamespace(deepcopy=deepcopy, copy=copy.copy))  # noqa: B010  it is no name that moto exports
-    try:
-        yield
-    finally:
-        setattr(models, "copy", before)  # noqa: B010  the same
 
 
 class Cloud:
@@ -77,7 +31,7 @@ class Cloud:
 
     def __enter__(self) -> Self:
         self._held.enter_context(mock_aws())
-        self._held.enter_context(cheap_backups())
+        self._held.enter_context(cheap_rollback())
         secret = boto3.client("secretsmanager", region_name=REGION).create_secret(
             Name="slack",
             SecretString=json.dumps(

@@ -7,10 +7,10 @@ from moto import mock_aws
 
 from bench import rivals
 from bench.arena import play_ours, play_rival
-from bench.cheap_rollback import cheap_rollback
 from bench.incidents import KINDS, Generated, generate
 from bench.stage import credentials
 from bench.storms import race
+from sandbox.cheap_rollback import cheap_rollback
 from sandbox.rehearsal.isolation import isolated
 
 SEED = 2

@@ -27,6 +27,16 @@ def test_what_only_settings_forbid_is_excused_and_what_the_account_forbids_is_no
     assert (protected.fix, protected.excused) == (None, None)
 
 
+def test_what_a_person_in_the_file_agrees_to_is_no_harm_and_no_merit() -> None:
+    truth = _field("cause-hog-kinesis-factor-one").truth
+    assert (truth.fix, truth.excused, truth.targets) == (None, "limit-function", frozenset({"svc-loader"}))
+
+
+def test_raising_what_an_index_may_have_is_a_change_of_its_table() -> None:
+    played, _ = play_all(_field("cause-index-autoscaling-at-its-maximum-raised"), {})
+    assert (played["Unthrottle"].harmful, played["Unthrottle"].right_target) == ((), True)
+
+
 def test_everybody_plays_as_if_the_others_were_not_there() -> None:
     played = _field("cause-table-switches-two-left")
     several = {"switches": rivals.most_throttled, "looks only": rivals.runbook, "script": rivals.alarm_threshold}

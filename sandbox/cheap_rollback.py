@@ -57,7 +57,8 @@ def _hash_keys(backend: Any, transact_items: Sequence[Mapping[str, Any]]) -> fro
 
 def _copied(table: Any, memo: dict[int, Any]) -> Any:
     """Copy a table: in depth where the transaction writes, or everywhere outside of one."""
-    clone = copy.copy(table)
+    clone = object.__new__(type(table))  # past moto's register, which remembers every copy for ever
+    clone.__dict__.update(table.__dict__)
     memo[id(table)] = clone
     clone.items = defaultdict(dict)
     for key, kept in list(table.items.items()):
