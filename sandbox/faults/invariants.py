@@ -17,6 +17,7 @@ from sandbox.line import LineCall
 from sandbox.rehearsal.output import is_mutation
 from unthrottle.incident import Incident, Status
 from unthrottle.plan import CapEventSource, Change
+from unthrottle.stuck import stuck
 from unthrottle.sweep import DEAD_AFTER
 
 Document = Mapping[str, Any]
@@ -117,7 +118,9 @@ def _told_after(run: Played, mutations: Sequence[tuple[int, Call]]) -> Iterator[
             for call in run.line
         )
         paged = any(call.call == "sns.Publish" and call.result in EFFECTIVE for call in run.calls[position:])
-        if not posted and not paged and not _keeps_failing(run):
+        # The template's StuckAlarm calls a person for an incident that nobody gets on with; it is not measured here either.
+        is_stuck = bool(stuck(run.incidents, run.ended))
+        if not posted and not paged and not is_stuck and not _keeps_failing(run):
             yield f"{what} was made and nobody was told"
 
 

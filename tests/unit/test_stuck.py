@@ -6,14 +6,24 @@ from typing import Any
 import pytest
 
 from tests.unit.fakes import MINUTE, NOW, incident
-from unthrottle.incident import Incident, Moment, Question, Status
-from unthrottle.stuck import LEASE_OVER_FOR, SILENT_FOR, stuck
+from unthrottle.incident import Incident, Moment, Outcome, Question, Status
+from unthrottle.stuck import LEASE_OVER_FOR, SILENT_FOR, UNJUDGED_FOR, stuck
 
 
 def _incident(**more: Any) -> Incident:
     opened = NOW - timedelta(days=1)
     told = (Moment(at=opened, event="incident.opened", detail=""),)
     return incident(**{"opened_at": opened, "timeline": told, **more})
+
+
+def _judged(**more: Any) -> Incident:
+    return _incident(status=Status.APPLIED, outcome=Outcome.RECOVERED, **more)
+
+
+def _unjudged(ago: timedelta, **more: Any) -> Incident:
+    """A change under a lease of a day, whose workflow wrote its last line so long ago."""
+    last = (Moment(at=NOW - ago, event="action.applied", detail=""),)
+    return _incident(status=Status.APPLIED, lease_until=NOW + timedelta(hours=20), timeline=last, **more)
 
 
 def _question(minutes: int) -> Question:
@@ -29,8 +39,11 @@ def _question(minutes: int) -> Question:
         (_incident(question=_question(1)), False),
         (_incident(question=_question(-1)), True),
         (_incident(closed_at=NOW), False),
-        (_incident(status=Status.APPLIED, lease_until=NOW + MINUTE), False),
-        (_incident(status=Status.APPLIED, lease_until=NOW - LEASE_OVER_FOR + MINUTE), False),
+        (_judged(lease_until=NOW + MINUTE), False),
+        (_judged(lease_until=NOW - LEASE_OVER_FOR + MINUTE), False),
+        (_unjudged(UNJUDGED_FOR - MINUTE), False),
+        (_unjudged(UNJUDGED_FOR + MINUTE), True),
+        (_unjudged(UNJUDGED_FOR + MINUTE, escalated=True), False),
         (_incident(status=Status.APPLIED, lease_until=NOW - LEASE_OVER_FOR - MINUTE), True),
         (_incident(status=Status.APPLIED, lease_until=None), True),
     ],
@@ -43,6 +56,9 @@ def _question(minutes: int) -> Question:
         "closed",
         "a lease that runs",
         "a lease just over",
+        "a change that may still be judged",
+        "a change that its workflow never judged",
+        "a change that a person was paged for",
         "a lease long over",
         "a change without a lease",
     ],
