@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         results = _recorded(wanted.record, picked)
         left = [case for case in picked if str(case) not in results]
         usual = [found[case.scene, case.engine] for case in left]
-        played = pool.map(play, left, [one.calls for one in usual], [one.changed for one in usual])
+        played = pool.map(play, left, usual)
         for result in _followed(played, len(results)):
             results[str(result.case)] = result
             _record(wanted.record, result)

@@ -50,6 +50,8 @@ class Played:
     """How many calls an undisturbed run of the same scenario makes."""
     usual_changes: frozenset[str] | None
     """What it changes; None for the undisturbed run itself."""
+    instead: frozenset[str]
+    """What may be changed instead of one of these, by whoever comes first to a budget that is for one of them."""
     state_broken: bool
     """Whether the fault takes away the bot's own memory for good, so that not even an incident can be opened."""
     service_broken: bool = False
@@ -84,9 +86,13 @@ def changed(run: Played) -> frozenset[str]:
 
 def _as_undisturbed(run: Played) -> Iterator[str]:
     """A fault may keep the bot from changing something. It never makes it change what it otherwise would not."""
-    if run.usual_changes is not None:
-        for what in sorted(changed(run) - run.usual_changes):
-            yield f"{what} was changed, or it was tried, and is not when nothing breaks"
+    if run.usual_changes is None:
+        return
+    made = changed(run)
+    for what in sorted(made - run.usual_changes - run.instead):
+        yield f"{what} was changed, or it was tried, and is not when nothing breaks"
+    if made & run.instead and len(made) > len(run.usual_changes):
+        yield f"{', '.join(sorted(made))} were changed, with budget for {len(run.usual_changes)}"
 
 
 def _cancels(run: Played) -> list[LineCall]:

@@ -4,7 +4,7 @@ Joins the rehearsal to the cases and the invariants. An undisturbed run comes fi
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -83,6 +83,8 @@ class Undisturbed:
     called: Called
     calls: int
     changed: frozenset[str]
+    instead: frozenset[str]
+    """What would be changed, had another incident not taken the last of the budget: a fault may change who is first."""
     violations: tuple[str, ...]
 
 
@@ -123,12 +125,22 @@ def undisturbed(scene: str, engine: Engine = "simulated") -> Undisturbed:
         called=Called(total=total, before_acting=before),
         calls=len(run.calls) + len(run.line),
         changed=changed(run),
+        instead=_without_budget(run.incidents),
         violations=tuple(violated(run)),
     )
 
 
-def play(case: Case, usual_calls: int, usual_changes: frozenset[str]) -> Result:
-    """Play one case and judge it. *usual_calls* and *usual_changes* are those of the undisturbed run."""
+def _without_budget(incidents: Iterable[Incident]) -> frozenset[str]:
+    return frozenset(
+        change.target
+        for one in incidents
+        if one.verdict and any(reason.guardrail == "action-budget" for reason in one.verdict.reasons)
+        for change in (one.plan.changes if one.plan else ())
+    )
+
+
+def play(case: Case, usual: Undisturbed) -> Result:
+    """Play one case and judge it against the undisturbed run."""
     fault = Fault(call=case.call, nth=case.nth, times=case.times, error=case.error)
     plain = scenario_of(case.scene)
     longer = BURIAL // timedelta(minutes=1) if case.dies_for_good or case.breaks_the_service else 0
@@ -140,8 +152,9 @@ def play(case: Case, usual_calls: int, usual_changes: frozenset[str]) -> Result:
         run = _played(
             scenario,
             case.engine,
-            usual_calls=usual_calls * scenario.minutes // plain.minutes,
-            usual_changes=usual_changes,
+            usual_calls=usual.calls * scenario.minutes // plain.minutes,
+            usual_changes=usual.changed,
+            instead=usual.instead,
             state_broken=state_broken,
             service_broken=case.breaks_the_service,
         )
@@ -157,6 +170,7 @@ def _played(
     *,
     usual_calls: int,
     usual_changes: frozenset[str] | None = None,
+    instead: frozenset[str] = frozenset(),
     state_broken: bool,
     service_broken: bool = False,
 ) -> Played:
@@ -185,6 +199,7 @@ def _played(
         dry_run=settings.get("Mode") == "dry-run",
         usual_calls=usual_calls,
         usual_changes=usual_changes,
+        instead=instead,
         state_broken=state_broken,
         service_broken=service_broken,
     )

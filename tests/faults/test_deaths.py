@@ -20,7 +20,7 @@ def died(
     scene: str, call: str, error: str, *, nth: int = 1, times: int = ALWAYS, engine: Engine = "simulated"
 ) -> tuple[str, ...]:
     case = Case(scene=scene, call=call, kind="process dies after", error=error, nth=nth, times=times, engine=engine)
-    result = play(case, plain(scene, engine).calls, plain(scene, engine).changed)
+    result = play(case, plain(scene, engine))
     assert result.violations == (), case
     return result.ending
 

@@ -55,6 +55,7 @@ def run(*calls: Call, now: dict[str, Any] | None = None, **changes: Any) -> Play
         dry_run=False,
         usual_calls=10,
         usual_changes=frozenset({HOG}),
+        instead=frozenset(),
         state_broken=False,
     )
     return replace(plain, **changes)
@@ -100,6 +101,11 @@ def test_a_change_without_a_record_is_accounted_for_where_a_page_tells_of_it() -
             run(usual_changes=frozenset()),
             f"{HOG} was changed, or it was tried, and is not when nothing breaks",
             id="changed only because something broke",
+        ),
+        pytest.param(
+            run(usual_changes=frozenset(), instead=frozenset({HOG})),
+            "were changed, with budget for 0",
+            id="one more than the budget",
         ),
         pytest.param(
             run(line=(LineCall(call="dagy.POST", path="/backfills/bf-2/cancel", position=9, result="sent"),)),

@@ -18,7 +18,7 @@ def broken(scene: str, call: str, error: str, *, times: int = 1, after_acting: b
     """Play one case; give back how its incidents ended, after checking that no promise was broken."""
     nth = plain(scene).called.before_acting.get(call, 0) + 1 if after_acting else 1
     case = Case(scene=scene, call=call, kind="", error=error, nth=nth, times=times)
-    result = play(case, plain(scene).calls, plain(scene).changed)
+    result = play(case, plain(scene))
     assert result.violations == (), case
     return result.ending
 
