@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
 
 class _Touched(threading.local):
-    keys: frozenset[str] | None = None
+    keys: frozenset[DynamoType] | None = None
 
 
 _touched = _Touched()
@@ -45,13 +46,13 @@ def cheap_rollback() -> Iterator[None]:
         del table_type.__deepcopy__
 
 
-def _hash_keys(backend: Any, transact_items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+def _hash_keys(backend: Any, transact_items: Sequence[Mapping[str, Any]]) -> frozenset[DynamoType]:
     found = set()
     for one in transact_items:
         operation = next(iter(one.values()))
         table = backend.tables[operation["TableName"]]
         key = operation.get("Key") or operation.get("Item")
-        found.add(str(next(iter(key[table.hash_key_attr].values()))))
+        found.add(DynamoType(key[table.hash_key_attr]))
     return frozenset(found)
 
 
@@ -60,8 +61,9 @@ def _copied(table: Any, memo: dict[int, Any]) -> Any:
     clone = object.__new__(type(table))  # past moto's register, which remembers every copy for ever
     clone.__dict__.update(table.__dict__)
     memo[id(table)] = clone
-    clone.items = defaultdict(dict)
-    for key, kept in list(table.items.items()):
-        is_touched = _touched.keys is None or str(key.value) in _touched.keys
-        clone.items[key] = copy.deepcopy(kept, memo) if is_touched else dict(kept) if isinstance(kept, dict) else kept
+    clone.items = defaultdict(dict, table.items)
+    touched = table.items.keys() if _touched.keys is None else _touched.keys
+    for key in touched:
+        if key in table.items:
+            clone.items[key] = copy.deepcopy(table.items[key], memo)
     return clone
