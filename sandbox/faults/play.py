@@ -153,7 +153,8 @@ def play(case: Case, usual: Undisturbed) -> Result:
             scenario,
             case.engine,
             usual_calls=usual.calls * scenario.minutes // plain.minutes,
-            usual_changes=usual.changed,
+            # Where a person ends a pause, what was refused may rightly be done by a workflow that a fault held up.
+            usual_changes=None if any("resume" in (one.say or "") for one in plain.people) else usual.changed,
             instead=usual.instead,
             state_broken=state_broken,
             service_broken=case.breaks_the_service,
