@@ -189,10 +189,11 @@ def _settings(data: bytes) -> None:
         check(len(str(error)) < SAID_AT_MOST, "an error without end")
         return
     check(found.mode in set(Mode), "a mode that is none")
-    check(
-        found.mode is Mode.DRY_RUN or given.get("Mode") in (found.mode.value, [found.mode.value]),
-        "a mode that nobody chose",
-    )
+    said = given.get("Mode")
+    chosen = said[0] if isinstance(said, list) and len(said) == 1 else said
+    # Blanks around it are nobody's other choice.
+    is_chosen = isinstance(chosen, str) and chosen.strip() == found.mode.value
+    check(found.mode is Mode.DRY_RUN or is_chosen, "a mode that nobody chose")
     check(1 <= found.max_pool_share <= 90 and found.cap_lease_minutes >= 5, "a number out of its bounds")
 
 
