@@ -20,6 +20,8 @@ from sandbox.scenario.format import (
 )
 from sandbox.scenario.problems import hint
 
+SHOWN = 300
+"""Characters of a name that are shown where it is wrong: longer than any that is right."""
 LEGAL_FUNCTION = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 LEGAL_TABLE = re.compile(r"^[A-Za-z0-9_.-]{3,255}$")
 
@@ -101,7 +103,7 @@ def _function_name(where: str, function: FunctionSpec) -> Iterator[str]:
         yield f"{where}.name: found {name!r} with count {function.count}; add a placeholder, as in {name}-{{i:03d}}"
     longest = function.expanded()[-1].name if is_pattern else name
     if LEGAL_FUNCTION.match(longest) is None:
-        yield f"{where}.name: {longest!r} is no legal function name; AWS allows 1 to 64 of letters, digits, - and _"
+        yield f"{where}.name: {longest[:SHOWN]!r} is no legal function name; AWS allows 1 to 64 of letters, digits, - and _"
 
 
 def _trigger(where: str, trigger: Trigger) -> Iterator[str]:
@@ -158,7 +160,7 @@ def _tables(scenario: Scenario) -> Iterator[str]:
 
 def _legal(where: str, kind: str, name: str) -> Iterator[str]:
     if LEGAL_TABLE.match(name) is None:
-        yield f"{where}: {name!r} is no legal {kind} name; AWS allows 3 to 255 of letters, digits, - _ and ."
+        yield f"{where}: {name[:SHOWN]!r} is no legal {kind} name; AWS allows 3 to 255 of letters, digits, - _ and ."
 
 
 def _billing(where: str, table: TableSpec) -> Iterator[str]:
