@@ -6,7 +6,7 @@ which compares first.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,15 +14,13 @@ from cli.deployment import Found, find
 from cli.exits import Exit
 from cli.incidents import in_words, its_table, line, paused_until, summary
 from cli.printing import show, show_json
-from unthrottle.errors import Conflict, UnthrottleError
+from unthrottle.errors import UnthrottleError
 from unthrottle.incident import Incident, Status, Wish
 from unthrottle.report import shell
 from unthrottle.slack_grammar import Pause
-from unthrottle.sweep import LONGEST_VERIFICATION, NOT_YET, OVERDUE_AFTER, SILENT_AFTER, SWEEP_EVERY
+from unthrottle.sweep import NOT_YET, SILENT_AFTER, SWEEP_EVERY, last_line
 
 Group = Literal["in_force", "may_be_in_force", "could_still_act"]
-ENDED = "sweep.asked"
-"""The line of the story that says that a person wants a change of unknown end given back now; no sign of a workflow's life."""
 HEADINGS: dict[Group, str] = {
     "in_force": "{} in force; deleting the stack would leave {} for ever:",
     "may_be_in_force": "{} may be in force: begun, and the end was never written; deleting the stack could leave {} for ever:",
@@ -83,8 +81,7 @@ def group_of(incident: Incident) -> Group:
     """Sort an open incident. What was begun and never ended counts as in force until it was looked at, as in the sweep."""
     if incident.status is Status.APPLIED:
         return "in_force"
-    begun = any(moment.event == "action.intended" for moment in incident.timeline)
-    return "may_be_in_force" if begun and incident.status is Status.NONE else "could_still_act"
+    return "may_be_in_force" if incident.is_half_done else "could_still_act"
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------
@@ -94,7 +91,7 @@ def _give_back(found: Found, groups: dict[Group, list[Incident]], now: datetime)
     """Pause first, so that nothing begins behind our back; then ask for each. One that fails keeps no other in force."""
     said = found.control().carry_out(Pause(duration=None), found.person)
     request = Request(paused=said.replace("`/unthrottle resume`", "`unthrottle resume`"))
-    asking = {"in_force": _revert, "may_be_in_force": _end_lease, "could_still_act": _reject}
+    asking = {"in_force": _revert, "may_be_in_force": _end_half_done, "could_still_act": _reject}
     for group, incidents in groups.items():
         for incident in incidents:
             try:
@@ -111,26 +108,14 @@ def _revert(found: Found, incident: Incident, _: datetime) -> Asked:
     return Asked(text=refused or "it is being given back.", taken=not refused)
 
 
-def _end_lease(found: Found, incident: Incident, now: datetime) -> Asked:
-    """Have a change of unknown end given back: by its workflow, should it live and have made it, else by the sweep.
-
-    A silent workflow is gone, so its lease is ended in the record: the next sweep takes the incident over, compares, and gives
-    back. One that wrote a moment ago may be making the change right now, and is not disturbed: it reads the wish.
-    """
-    if _is_due(incident, now):
-        return Asked(text="asked already.", taken=True)
+def _end_half_done(found: Found, incident: Incident, now: datetime) -> Asked:
+    """Wish a change of unknown end back: its workflow, should it live and have made it, reads that; else the sweep does."""
     if not found.incidents.wish(incident.id, Wish(do="revert", by=found.person.id, at=now)):
         return Asked(text="it is being ended just now.", taken=True)
-    quiet_at = _last_line(incident) + SILENT_AFTER
+    quiet_at = last_line(incident) + SILENT_AFTER
     if now <= quiet_at:
-        words = "its workflow may be making the change just now, and then gives it back. If it is still listed after "
-        return Asked(text=f"{words}{quiet_at:%H:%M} UTC, say --give-back again.", taken=True)
-    by = f"by {found.person.id}, before the stack is deleted"
-    ended = replace(incident, lease_until=now - LONGEST_VERIFICATION - OVERDUE_AFTER).told(now, ENDED, by)
-    try:
-        found.incidents.save(ended)
-    except Conflict:
-        return Asked(text="its workflow has just gone on. Say --give-back again in a few minutes.")
+        words = "its workflow may be making the change just now, and then gives it back"
+        return Asked(text=f"{words}; if it is gone, the sweep does, after {quiet_at:%H:%M} UTC.", taken=True)
     return Asked(text=f"the sweep compares it and gives it back within {_MINUTES} minutes.", taken=True)
 
 
@@ -140,18 +125,6 @@ def _reject(found: Found, incident: Incident, _: datetime) -> Asked | None:
         return None
     refused = found.control().decide(incident.id, question.version, "reject", found.person)
     return Asked(text=refused or "rejected: it will change nothing.", taken=not refused)
-
-
-def _is_due(incident: Incident, now: datetime) -> bool:
-    """Say whether the lease of what may be in force has been over for so long that the sweep takes it."""
-    until = incident.lease_until
-    return until is not None and now - until >= LONGEST_VERIFICATION + OVERDUE_AFTER
-
-
-def _last_line(incident: Incident) -> datetime:
-    """Return when its workflow last wrote; the sweep's own lines are no sign of its life."""
-    written = [moment.at for moment in incident.timeline if not moment.event.startswith("sweep.")]
-    return written[-1] if written else incident.opened_at
 
 
 # --- telling --------------------------------------------------------------------------------------------------------
@@ -212,7 +185,7 @@ def _state(incident: Incident, now: datetime) -> str:
         late = [moment.detail for moment in incident.timeline if moment.event == NOT_YET]
         if late:
             return f"The sweep could not give it back yet and goes on trying: {late[-1]}"
-        if _is_due(incident, now):
+        if incident.wish is not None and now - last_line(incident) > SILENT_AFTER:
             return f"The sweep compares it and gives it back within {_MINUTES} minutes."
         return "Its workflow began the change and has not written what became of it; the sweep compares at its lease's end."
     if question is not None and question.about == "approval":

@@ -15,8 +15,7 @@ from tests.cli.deployed import STACK, Deployed, deployment
 from tests.unit.fakes import MINUTE, FakePager, FakeStarter, StillClock
 from unthrottle.adapters.access import Access, Clients
 from unthrottle.adapters.actor import AwsActor
-from unthrottle.adapters.incidents_table import IncidentsTable
-from unthrottle.incident import Incident, Moment, Status, Wish
+from unthrottle.incident import Incident, Moment, Status
 from unthrottle.ports import Accounts, Observer, Ports
 from unthrottle.sweep import NOT_YET, sweep
 
@@ -103,8 +102,6 @@ def test_a_change_of_unknown_end_is_given_back_by_the_next_sweep_instead_of_afte
     said = _said(capsys)
     assert "Paused until somebody says `unthrottle resume`" in said
     assert f"{name}: the sweep compares it and gives it back within 5 minutes." in said
-    assert run(BACK) == 3
-    assert f"{name}: asked already." in _said(capsys)
     wish = _record(deployed).wish
     assert wish is not None
     assert wish.do == "revert"
@@ -130,30 +127,16 @@ def test_somebody_elses_value_is_left_where_the_change_was_never_made(
 def test_a_workflow_that_may_be_making_the_change_just_now_is_not_disturbed(
     deployed: Deployed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It reads what is wanted once it has made it; if it died, the command is said again when it has been silent."""
-    _begun(deployed, ago=2 * MINUTE)
+    """It reads what is wanted once it has made it; if it died, the sweep takes its place when it has been silent."""
+    name = _begun(deployed, ago=2 * MINUTE)
     version = _record(deployed).version
     assert run(BACK) == 3
-    assert "If it is still listed after 10:13 UTC, say --give-back again." in _said(capsys)
+    assert "and then gives it back; if it is gone, the sweep does, after 10:13 UTC." in _said(capsys)
     assert _record(deployed).version == version
-    assert _record(deployed).wish is not None
-
-
-def test_a_workflow_that_writes_in_this_very_moment_keeps_its_record(
-    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name = _begun(deployed, ago=20 * MINUTE)
-    lease_until = _record(deployed).lease_until
-    wish = IncidentsTable.wish
-
-    def written_meanwhile(table: IncidentsTable, incident_id: str, wanted: Wish) -> bool:
-        _save(deployed, incident_id, approved_by="U0OPS")
-        return wish(table, incident_id, wanted)
-
-    monkeypatch.setattr(IncidentsTable, "wish", written_meanwhile)
-    assert run(BACK) == 3
-    assert f"{name}: its workflow has just gone on." in _said(capsys)
-    assert (_record(deployed).approved_by, _record(deployed).lease_until) == ("U0OPS", lease_until)
+    assert _swept(deployed, 13 * MINUTE) == ()
+    assert _reserved(deployed) == 250
+    assert _swept(deployed, 14 * MINUTE) == (name,)
+    assert _reserved(deployed) is None
 
 
 def test_what_the_sweep_cannot_give_back_is_told_with_its_reason(

@@ -215,6 +215,31 @@ def test_what_a_person_wanted_in_the_last_moment_is_done_at_the_end_of_the_lease
     assert words in night.pager.pages[0][1]
 
 
+@pytest.mark.parametrize(
+    ("silent", "do", "event", "left"),
+    [
+        pytest.param(15, "revert", "action.intended", 250, id="its workflow may be making it just now"),
+        pytest.param(16, "revert", "action.intended", None, id="its workflow is gone"),
+        pytest.param(16, "snooze", "action.intended", 250, id="nobody wants it back"),
+        pytest.param(16, "revert", "plan.made", 250, id="nothing was begun"),
+    ],
+)
+def test_a_change_of_unknown_end_that_somebody_wants_back_need_not_wait_for_its_lease(
+    silent: int, do: Literal["revert", "snooze"], event: str, left: int | None
+) -> None:
+    found = replace(
+        overdue(wish=Wish(do=do, by="U0OPS", at=NOW)),
+        status=Status.NONE,
+        applied=(),
+        lease_until=NOW + 60 * MINUTE,
+        timeline=(Moment(at=NOW - silent * MINUTE, event=event, detail=""),),
+    )
+    night = Night(found, actor=FakeActor(reservations={"hog": 250}))
+    night.sweep()
+    assert night.actor is not None
+    assert night.actor.reservations.get("hog") == left
+
+
 # --- what a sweep tells and reads ----------------------------------------------------------------------------------
 
 

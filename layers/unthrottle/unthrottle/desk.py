@@ -176,7 +176,7 @@ class Desk(Telling):
                 stored = self._ports.incidents.load(incident.id)
                 if stored is not None:
                     self._not_taken_over(stored)
-                if stored is not None and any(moment.event == "action.intended" for moment in stored.timeline):
+                if stored is not None and stored.is_begun:
                     return stored
                 if stored is None:
                     raise

@@ -209,6 +209,16 @@ class Incident:
         return self.is_open and self.settling is not None and self.settling.by == "sweep"
 
     @property
+    def is_begun(self) -> bool:
+        """Say whether a change was begun: the line is written before it is made."""
+        return any(moment.event == "action.intended" for moment in self.timeline)
+
+    @property
+    def is_half_done(self) -> bool:
+        """Say whether a change was begun and what became of it was never written: it may be in force."""
+        return self.status is Status.NONE and self.is_begun
+
+    @property
     def is_in_force(self) -> bool:
         """Say whether a change of this incident stands and is nobody else's to give back."""
         return self.is_open and self.status is Status.APPLIED

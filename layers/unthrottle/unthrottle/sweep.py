@@ -166,19 +166,26 @@ def _is_dead(incident: Incident, now: datetime) -> bool:
     """Say whether nothing was done for longer than any workflow waits: later alarms would join it for nothing."""
     if incident.status is Status.APPLIED:
         return False
-    last = _last_line(incident)
+    last = last_line(incident)
     if incident.question is not None:
         last = max(last, incident.question.expires_at)
     return now - last > DEAD_AFTER
 
 
 def _is_half_done(incident: Incident, now: datetime) -> bool:
-    """Say whether a change was begun, its end never written, and its lease is over."""
-    begun = any(moment.event == "action.intended" for moment in incident.timeline)
-    return begun and incident.status is Status.NONE and now - _lease_end(incident) > OVERDUE_AFTER
+    """Say whether a change was begun, its end never written, and its lease is over; or somebody wants it back before.
+
+    Not while its workflow may be making it.
+    """
+    if not incident.is_half_done:
+        return False
+    is_wanted_back = incident.wish is not None and incident.wish.do == "revert"
+    if is_wanted_back and now - last_line(incident) > SILENT_AFTER:
+        return True
+    return now - _lease_end(incident) > OVERDUE_AFTER
 
 
-def _last_line(incident: Incident) -> datetime:
+def last_line(incident: Incident) -> datetime:
     """Return when the workflow last wrote a line; the sweep's own lines are no sign of its life."""
     written = [moment.at for moment in incident.timeline if not moment.event.startswith("sweep.")]
     return written[-1] if written else incident.opened_at
@@ -187,7 +194,7 @@ def _last_line(incident: Incident) -> datetime:
 def _is_silent(incident: Incident, now: datetime) -> bool:
     if incident.status is not Status.NONE or incident.question is not None or incident.escalated:
         return False
-    return now - _last_line(incident) > SILENT_AFTER
+    return now - last_line(incident) > SILENT_AFTER
 
 
 def _is_wished_in_vain(incident: Incident, now: datetime) -> bool:
@@ -220,7 +227,7 @@ def _intended(incident: Incident) -> tuple[Change, ...]:
     """
     made = [item.change for item in incident.applied]
     is_unknown = incident.status in {Status.NONE, Status.APPLIED}
-    begun = is_unknown and any(moment.event == "action.intended" for moment in incident.timeline)
+    begun = is_unknown and incident.is_begun
     known = {_key(change) for change in made}
     planned = incident.plan.changes if incident.plan and begun else ()
     return tuple(reversed([*made, *(change for change in planned if _key(change) not in known)]))

@@ -149,7 +149,7 @@ def _stop(desk: Desk, settings: Settings, incident: Incident, why: str) -> Incid
     """
     if not incident.is_open or incident.is_taken_over:
         return incident
-    if incident.status is Status.NONE and any(moment.event == "action.intended" for moment in incident.timeline):
+    if incident.is_half_done:
         for change in incident.plan.changes if incident.plan else ():  # made, and the record of it was what failed?
             made = _made_after_all(desk, incident, change)
             incident = incident if made is None else _made(desk, incident, made)
