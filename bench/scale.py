@@ -17,14 +17,9 @@ from sandbox.rehearsal import rehearse
 from sandbox.rehearsal.isolation import isolated, simulated_time
 from sandbox.scenario import load
 from unthrottle.adapters.access import Access, Clients
-from unthrottle.adapters.alarms_api import AwsAlarms
-from unthrottle.adapters.calendar import AwsCalendar
-from unthrottle.adapters.functions import AwsFunctions
-from unthrottle.adapters.metrics import AwsMetrics
+from unthrottle.adapters.accounts import observer
 from unthrottle.adapters.survey import AwsSurvey
-from unthrottle.adapters.tables import AwsTables
 from unthrottle.audit.take_stock import Stocktaking
-from unthrottle.ports import Observer
 
 SIZES, QUICK_SIZES = (1_000, 5_000), (250, 1_000)
 MINUTES, QUICK_MINUTES = 180, 60
@@ -103,7 +98,7 @@ def _audit(size: int) -> tuple[float, int]:
         with stage.gate as gate:
             before = time.perf_counter()
             Stocktaking(
-                _observer(access), AwsSurvey(access), account=_ACCOUNT, region=_REGION, now=now, tell=lambda _: None
+                observer(access), AwsSurvey(access), account=_ACCOUNT, region=_REGION, now=now, tell=lambda _: None
             ).take()
             return time.perf_counter() - before, len(gate.calls)
 
@@ -112,14 +107,4 @@ def _no_contributor_insights(request: Request) -> Answer | None:
     """Nobody has switched them on; moto does not know the call."""
     return (
         Respond(parsed={"ContributorInsightsSummaries": []}) if request.operation == "ListContributorInsights" else None
-    )
-
-
-def _observer(access: Access) -> Observer:
-    return Observer(
-        metrics=AwsMetrics(access),
-        functions=AwsFunctions(access),
-        tables=AwsTables(access),
-        alarms=AwsAlarms(access),
-        calendar=AwsCalendar(access),
     )

@@ -7,6 +7,7 @@ knob does not reach, and a plan that frees nothing is none.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from unthrottle.actions import cap_concurrency, cap_event_source
 from unthrottle.diagnosis import Diagnosis
@@ -16,8 +17,8 @@ from unthrottle.plan import Action, CapConcurrency, CapEventSource, Plan, Watch
 from unthrottle.settings import Settings
 from unthrottle.tags import forbidden_by
 
-LOOK_BACK_MINUTES = 15
-"""What a function holds is its peak of so many minutes."""
+LOOK_BACK = timedelta(minutes=15)
+"""What a function holds is its peak of so long."""
 MOSTLY_SOURCES = 0.5
 """Part of what a hog holds that its event sources must be able to hold, for it to be slowed there."""
 
@@ -65,7 +66,7 @@ def _no_cap(caps: _Caps, watch: Watch) -> Plan:
 def _plan(hogs: tuple[Candidate, ...], caps: _Caps, evidence: PoolEvidence, settings: Settings, watch: Watch) -> Plan:
     capped = ", ".join(hog.name for hog in caps.hogs)
     spared = [hog.name for hog in hogs if hog not in caps.hogs]
-    held = sum(_peak(evidence, hog.name) for hog in hogs)
+    held = sum(_held(evidence, hog.name) for hog in hogs)
     commands = [_commands(change) for change in caps.changes]
     return Plan(
         action=Action.CAP_EVENT_SOURCE if isinstance(caps.changes[0], CapEventSource) else Action.CAP_CONCURRENCY,
@@ -88,7 +89,7 @@ def _plan(hogs: tuple[Candidate, ...], caps: _Caps, evidence: PoolEvidence, sett
 def _effect(caps: _Caps, evidence: PoolEvidence) -> str:
     reservations = [change for change in caps.changes if isinstance(change, CapConcurrency)]
     withdrawn = sum(change.after - change.provisioned for change in reservations)
-    in_use = _last(evidence.shared_use).peak() or 0.0
+    in_use = _peak(evidence.shared_use)
     return (
         f"Frees about {caps.freed:,} executions for the others"
         + (", as far as event sources hold them" if len(reservations) < len(caps.changes) else "")
@@ -100,9 +101,9 @@ def _effect(caps: _Caps, evidence: PoolEvidence) -> str:
 
 
 def _caps(hogs: tuple[Candidate, ...], evidence: PoolEvidence, settings: Settings) -> _Caps:
-    peaks = {hog.name: _peak(evidence, hog.name) for hog in hogs}
+    peaks = {hog.name: _held(evidence, hog.name) for hog in hogs}
     shared = sum(max(0.0, peaks[hog.name] - (hog.provisioned or 0)) for hog in hogs)
-    others = max(0.0, (_last(evidence.shared_use).peak() or 0.0) - shared)
+    others = max(0.0, _peak(evidence.shared_use) - shared)
     pool = replace(evidence.account, unreserved_limit=math.floor(evidence.shared_size))
     changes: list[Cap] = []
     freed = 0
@@ -148,15 +149,15 @@ def _of_sources(hog: Candidate, sources: Sequence[EventSource], peak: float) -> 
     return min(rest, sum(limits)) if len(limits) == len(sources) else rest
 
 
-def _peak(evidence: PoolEvidence, name: str) -> float:
+def _held(evidence: PoolEvidence, name: str) -> float:
     series = next((use.concurrency for use in evidence.ranking if use.name == name), None)
-    return 0.0 if series is None or not series.values else _last(series).peak() or 0.0
+    return 0.0 if series is None else _peak(series)
 
 
-def _last(series: Series) -> Series:
-    count = max(1, LOOK_BACK_MINUTES * 60 // series.period_s)
-    kept = series.values[-count:]
-    return Series(start=series.time_of(len(series.values) - len(kept)), period_s=series.period_s, values=kept)
+def _peak(series: Series) -> float:
+    """Return the most of the last minutes; 0 where nothing was measured in them."""
+    end = series.time_of(len(series.values))
+    return series.between(end - LOOK_BACK, end).peak() or 0.0
 
 
 def _commands(change: Cap) -> tuple[str, str]:

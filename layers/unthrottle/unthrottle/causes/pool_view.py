@@ -4,8 +4,9 @@ Built once for a diagnosis, by `pool_look.look`. It concludes nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from statistics import median
 
 from unthrottle.causes import checks
@@ -56,7 +57,7 @@ BASELINE_MINUTES = 5
 """Fewer minutes before the onset than this are no baseline."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PoolView:
     """The evidence with the derived times. `size` is the pool on-demand executions share: the unreserved limit, less
     what provisioned concurrency holds of it. `peak_at` and `onset` are minutes, `calm` the measured ones
@@ -74,15 +75,6 @@ class PoolView:
     calm: tuple[datetime, ...]
     refused_in_work: dict[str, float]
     refused_recently: dict[str, float]
-
-    rows: Mapping[str, Series] = field(init=False, repr=False, compare=False)
-    """The throttles of each function, by its name: looked up for each victim, of which there may be very many."""
-
-    own_limits: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """What was found out about each function so far."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", dict(reversed(self.evidence.throttled)))
 
     @property
     def pressure(self) -> float:
@@ -184,30 +176,36 @@ class PoolView:
     @property
     def victims(self) -> tuple[str, ...]:
         """Functions refused from the shared pool, most throttled first; those held back by a limit of their own are not."""
-        return tuple(name for name in self.throttled_names if self.refused(name) > 0 and not self._has_own_limit(name))
+        return tuple(
+            name for name in self.throttled_names if self.refused(name) > 0 and name not in self._held_by_themselves
+        )
 
     @property
     def beside(self) -> tuple[str, ...]:
         """Functions refused by a limit of their own while the pool is used up too: no victims of whoever holds it."""
         if not self.is_pressed:
             return ()
-        return tuple(name for name in self.throttled_names if self.refused(name) > 0 and self._has_own_limit(name))
+        return tuple(name for name in self.throttled_names if name in self._held_by_themselves)
 
     @property
     def refused_by_pool(self) -> float:
         """Recent throttles that a limit of the function's own does not explain."""
         return self.throttled_now - sum(self.refused_recently.get(name, 0.0) for name in self.beside)
 
+    # Found once: there may be very many victims, and they are asked for again and again.
+    @cached_property
+    def _held_by_themselves(self) -> frozenset[str]:
+        return frozenset(name for name in self.throttled_names if self.refused(name) > 0 and self._has_own_limit(name))
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Series]:
+        return dict(reversed(self.evidence.throttled))
+
     def _has_own_limit(self, name: str) -> bool:
         """Say whether a function is refused by a limit of its own: it has a reservation, or was refused without need.
 
         In a pool with room nobody is refused for the pool's sake. Few such minutes may be a rise that outran scaling.
         """
-        if name not in self.own_limits:
-            self.own_limits[name] = self._is_limited(name)
-        return self.own_limits[name]
-
-    def _is_limited(self, name: str) -> bool:
         detail = self.candidate(name)
         if detail is not None and (detail.reserved is not None or detail.managed_instances):
             return True
@@ -215,7 +213,7 @@ class PoolView:
 
     def refused_with_room(self, name: str) -> tuple[datetime, ...]:
         """Name the minutes in which a function was refused though the pool had room."""
-        row = self.rows.get(name)
+        row = self._rows.get(name)
         if row is None:
             return ()
         refused = [row.time_of(index) for index, value in enumerate(row.values) if value]
