@@ -97,10 +97,10 @@ def _function_name(where: str, function: FunctionSpec) -> Iterator[str]:
     is_pattern = NAME_PATTERN.search(name) is not None
     rest = NAME_PATTERN.sub("", name)
     if "{" in rest or "}" in rest or len(NAME_PATTERN.findall(name)) > 1:
-        yield f"{where}.name: found {name!r}; the only placeholder is one {{i}} or {{i:03d}}"
+        yield f"{where}.name: found {name!r}; braces hold the number only, once: {{i}} or {{i:03d}}"
         return
     if function.count > 1 and not is_pattern:
-        yield f"{where}.name: found {name!r} with count {function.count}; add a placeholder, as in {name}-{{i:03d}}"
+        yield f"{where}.name: found {name!r} with count {function.count}; add where the number goes, as in {name}-{{i:03d}}"
     longest = function.expanded()[-1].name if is_pattern else name
     if LEGAL_FUNCTION.match(longest) is None:
         yield f"{where}.name: {longest[:SHOWN]!r} is no legal function name; AWS allows 1 to 64 of letters, digits, - and _"

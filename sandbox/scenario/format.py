@@ -32,7 +32,7 @@ MemberState = Literal["ready", "not-set-up", "without-roles", "suspended"]
 SlackState = Literal["up", "down", "429", "token-revoked", "invalid-blocks-charts"]
 
 NAME_PATTERN = re.compile(r"\{i(?::0(\d)d)?\}")
-"""The one placeholder a function name may hold: {i} or {i:03d}."""
+"""Where a function name may hold its number: {i} or {i:03d}."""
 
 MAX_EVENT_AGE_S = 21_600
 """Lambda keeps an asynchronous event for at most six hours (AWS: "Error handling for asynchronous invocation")."""

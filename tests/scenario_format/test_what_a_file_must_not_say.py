@@ -70,9 +70,11 @@ def test_all_problems_are_listed_at_once(problems: Problems) -> None:
         pytest.param(
             {"functions": [{"name": "f" * 62 + "{i:03d}", "count": 2}]}, "is no legal function name", id="too long"
         ),
-        pytest.param({"functions": [{"name": "f", "count": 3}]}, "add a placeholder, as in f-{i:03d}", id="count"),
         pytest.param(
-            {"functions": [{"name": "f-{n}"}]}, "the only placeholder is one {i} or {i:03d}", id="placeholder"
+            {"functions": [{"name": "f", "count": 3}]}, "add where the number goes, as in f-{i:03d}", id="count"
+        ),
+        pytest.param(
+            {"functions": [{"name": "f-{n}"}]}, "braces hold the number only, once: {i} or {i:03d}", id="braces"
         ),
         pytest.param(
             {"functions": [{"name": "f-{i}", "count": 3}, {"name": "f-2"}]},
