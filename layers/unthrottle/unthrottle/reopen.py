@@ -71,7 +71,8 @@ def reopen(
     has no turn for an hour at this pace to *unreadable*, too.
     """
     at_work: dict[str, Incident] | None = None if still_open is None else _by_mark(still_open)
-    known: dict[str, Incident] | None = None
+    known: tuple[Incident, ...] | None = None
+    newest: dict[str, Incident] = {}
     opened: list[str] = []
     late: list[Place] = []
     for alarm, trigger in _ringing(accounts, places, now, left=left, unreadable=unreadable, late=late):
@@ -85,10 +86,11 @@ def reopen(
         if len(opened) >= MOST_AT_ONCE:
             continue
         if known is None:  # nor is one that rings mostly left alone
-            known = _newest_by_fingerprint(incidents, now - A_PERSON_KNOWS)
-        if not any(_is_forgotten(alarm, trigger, known.get(mark), now) for mark in marks):
+            known = (*incidents.open_incidents(), *incidents.recent(LOOKED_AT, since=now - A_PERSON_KNOWS))
+            newest = _by_mark(reversed(known))
+        if not any(_is_forgotten(alarm, trigger, newest.get(mark), now) for mark in marks):
             continue
-        if was_muted(alarm, marks, known.values()):
+        if was_muted(alarm, marks, known):
             continue
         fresh = tuple(take(trigger))
         if fresh:
@@ -162,8 +164,9 @@ def tell_unreadable(pager: Pager, found: Mapping[Place, str]) -> None:
         log.error("reopen.not-paged", extra={"accounts": len(found), "error": str(error)})
 
 
-def _by_mark(still_open: Iterable[Incident]) -> dict[str, Incident]:
-    return {incident.fingerprint: incident for incident in still_open}
+def _by_mark(found: Iterable[Incident]) -> dict[str, Incident]:
+    """Find the incident of each fingerprint; the last one, where there are several."""
+    return {incident.fingerprint: incident for incident in found}
 
 
 def _look_in(at_it: Callable[[Incident, FiringAlarm], object], found: Iterable[Incident], alarm: FiringAlarm) -> None:
@@ -172,15 +175,6 @@ def _look_in(at_it: Callable[[Incident, FiringAlarm], object], found: Iterable[I
             at_it(incident, alarm)
         except (Refused, TryAgain) as error:  # the next sweep looks again; the other alarms must not wait for it
             log.error("reopen.not-told", extra={"incident_id": incident.id, "error": str(error)})
-
-
-def _newest_by_fingerprint(incidents: Incidents, since: datetime) -> dict[str, Incident]:
-    found: dict[str, Incident] = {}
-    for incident in (*incidents.open_incidents(), *incidents.recent(LOOKED_AT, since=since)):
-        found.setdefault(incident.fingerprint, incident)
-        if incident.muted_by:  # each speaks of alarms of its own, so the newest does not stand for the others
-            found[incident.id] = incident
-    return found
 
 
 def _triggers(alarms: Iterable[FiringAlarm], place: Place, now: datetime) -> Iterator[tuple[FiringAlarm, Trigger]]:
